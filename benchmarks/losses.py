@@ -18,7 +18,7 @@ from tests.losses.peers import PEERS, build, pair_up
 from torch import nn
 
 from benchmarks.harness import Table, best_times, geometric_mean, milliseconds
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import Loss, LossInputs
 from fairground.spec.catalogue import list_room
 
 DIMENSION = 128
@@ -114,7 +114,7 @@ def _kernels(size: int, per_class: int) -> Table:
         loss = build(name, n_classes, DIMENSION)
         assert isinstance(loss, Loss)
         with torch.no_grad():
-            has_kernel = loss.kernel(embeddings, labels, None, generator=None) is not None
+            has_kernel = loss.kernel(LossInputs(embeddings, labels)) is not None
         if not has_kernel:
             continue
         formula = partial(loss.formula, tuples=None, generator=None)

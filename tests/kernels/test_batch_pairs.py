@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from fairground.contracts.loss import Pairs, Triplets
+from fairground.contracts.loss import LossInputs, Pairs, Triplets
 from fairground.functional.pairs import one_random_positive as by_formula
 from fairground.functional.pairs import pair_weights
 from fairground.kernels.batch_pairs import batch_pairs, one_random_positive
@@ -16,7 +16,7 @@ def _labels(n, n_classes):
 )
 def test_every_ordered_pair_of_a_class_once(n, n_classes):
     labels = _labels(n, n_classes)
-    pairs = batch_pairs(torch.zeros(n, 2), labels, None)
+    pairs = batch_pairs(LossInputs(torch.zeros(n, 2), labels))
     same = (labels.unsqueeze(1) == labels).fill_diagonal_(False)
     found = torch.zeros(n, n, dtype=torch.long)
     found.index_put_((pairs.anchor, pairs.positive), torch.ones(len(pairs.anchor), dtype=torch.long), accumulate=True)
@@ -28,7 +28,7 @@ def test_every_ordered_pair_of_a_class_once(n, n_classes):
 @pytest.mark.parametrize("n", [12, 300])
 def test_what_is_left_are_the_negatives(n):
     labels = _labels(n, 4)
-    pairs = batch_pairs(torch.zeros(n, 2), labels, None)
+    pairs = batch_pairs(LossInputs(torch.zeros(n, 2), labels))
     kept = pairs.keep_negatives_(torch.zeros(n, n))
     assert torch.equal(kept == 0, labels.unsqueeze(1) != labels)
     assert torch.equal(pairs.keep_pairs_(torch.zeros(n, n)) == 0, ~torch.eye(n, dtype=torch.bool))
@@ -40,7 +40,9 @@ def test_what_is_left_are_the_negatives(n):
 def test_mined_pairs_once_or_as_often_as_they_were_chosen():
     triplets = Triplets(*(torch.tensor(index) for index in ([0, 0, 2], [1, 1, 3], [2, 2, 0])))
     embeddings, labels = torch.zeros(4, 2), torch.tensor([0, 0, 1, 1])
-    once, counted = (batch_pairs(embeddings, labels, triplets, repeats=repeats) for repeats in (False, True))
+    once, counted = (
+        batch_pairs(LossInputs(embeddings, labels, triplets), repeats=repeats) for repeats in (False, True)
+    )
     assert once.anchor.tolist() == [0, 2]
     assert counted.anchor.tolist() == [0, 0, 2]
     assert once.keep_negatives_(torch.zeros(4, 4))[0, 2] == 0
@@ -51,7 +53,7 @@ def test_mined_pairs_once_or_as_often_as_they_were_chosen():
 
 def test_one_random_positive_for_each_anchor_that_has_any():
     labels = torch.tensor([0, 0, 0, 1, 1, 2])
-    pairs = batch_pairs(torch.zeros(6, 2), labels, None)
+    pairs = batch_pairs(LossInputs(torch.zeros(6, 2), labels))
     generator = torch.Generator().manual_seed(0)
     seen = set()
     for _ in range(60):
@@ -67,7 +69,7 @@ def test_the_formula_draws_the_same_positives():
     embeddings = torch.zeros(6, 2)
     mined = Pairs(*(torch.tensor(index) for index in ([2, 0, 2, 2, 1], [5, 3, 1, 1, 2], [0], [1])))
     for tuples in (None, mined):
-        pairs = batch_pairs(embeddings, labels, tuples, repeats=True)
+        pairs = batch_pairs(LossInputs(embeddings, labels, tuples), repeats=True)
         weights = pair_weights(embeddings, labels, tuples, repeats=True)
         for seed in range(20):
             ours = one_random_positive(pairs, torch.Generator().manual_seed(seed))

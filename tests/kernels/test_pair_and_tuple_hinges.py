@@ -23,20 +23,20 @@ def _symmetric(n: int, seed: int) -> torch.Tensor:
 def test_pairs_agree_with_two_loops():
     matrix = _symmetric(len(LABELS), 0)
     upper, lower = np.linspace(0.2, 0.6, 10), np.linspace(0.9, 1.4, 10)
-    found = row_hinges(matrix.numpy(), ORDER, upper, lower)
+    nears, fars, n_near, n_far = row_hinges(matrix.numpy(), *ORDER, upper, lower)
     for a, own in enumerate(LABELS):
         near = [max(0.0, float(matrix[a, j]) - upper[a]) for j, y in enumerate(LABELS) if y == own and j != a]
         far = [max(0.0, lower[a] - float(matrix[a, j])) for j, y in enumerate(LABELS) if y != own]
-        assert found.near[a] == pytest.approx(sum(near), abs=1e-12)
-        assert found.far[a] == pytest.approx(sum(far), abs=1e-12)
-        assert (found.n_near[a], found.n_far[a]) == (np.count_nonzero(near), np.count_nonzero(far))
+        assert nears[a] == pytest.approx(sum(near), abs=1e-12)
+        assert fars[a] == pytest.approx(sum(far), abs=1e-12)
+        assert (n_near[a], n_far[a]) == (np.count_nonzero(near), np.count_nonzero(far))
 
 
 def test_the_gradient_of_pairs_weighs_active_hinges_only():
     matrix = np.array([[0.0, 0.5, 0.2], [0.5, 0.0, 1.5], [0.2, 1.5, 0.0]])
     order = class_order(torch.tensor([7, 7, 8]))
     borders = np.full(3, 0.4), np.full(3, 1.0)
-    gradient = hinge_gradient(matrix, order, *borders, np.full(3, 2.0), np.full(3, 3.0))
+    gradient = hinge_gradient(matrix, *order, *borders, np.full(3, 2.0), np.full(3, 3.0))
     assert gradient.tolist() == [[0, 2, -3], [2, 0, 0], [-3, 0, 0]]
 
 

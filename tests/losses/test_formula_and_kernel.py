@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
+from fairground.contracts.loss import Loss, LossInputs, Pairs, Triplets, Tuples
 from fairground.spec.catalogue import find
 
 SETTINGS: list[tuple[str, dict[str, object]]] = [
@@ -107,7 +107,7 @@ def test_the_kernel_equals_the_formula(name, settings):
         for tuples in mined(labels, loss.accepts, seed):
             generators = [torch.Generator().manual_seed(seed) for _ in range(2)]
             with torch.no_grad():
-                result = loss.kernel(embeddings, labels, tuples, generator=generators[0])
+                result = loss.kernel(LossInputs(embeddings, labels, tuples, generators[0]))
             leaf = embeddings.clone().requires_grad_()
             value = loss.formula(leaf, labels, tuples, generator=generators[1])
             assert value.isfinite()

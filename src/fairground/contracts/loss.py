@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from fairground.contracts.choices import ChecksChoices
 from fairground.errors import require
@@ -53,6 +53,15 @@ def as_pairs(tuples: Tuples) -> Pairs:
     return Pairs(tuples.anchor, tuples.positive, tuples.anchor, tuples.negative)
 
 
+class LossInputs(NamedTuple):
+    """What a kernel is given: checked `embeddings` (n, d) in float32 or float64, `labels` (n,) in int64."""
+
+    embeddings: Tensor
+    labels: Tensor
+    tuples: Tuples | None = None
+    generator: Generator | None = None
+
+
 class KernelResult(NamedTuple):
     """A loss, its gradient (n, d) by the embeddings, and those by `Loss.parameters()`, in their order."""
 
@@ -87,7 +96,7 @@ class Loss(ChecksChoices, nn.Module, ABC):
         labels: Tensor,
         tuples: Tuples | None = None,
         *,
-        generator: torch.Generator | None = None,
+        generator: Generator | None = None,
     ) -> Tensor:
         """Return the loss of raw `embeddings` (n, d) with integer `labels` (n,), over `tuples` or all there are."""
         if embeddings.ndim != 2 or labels.shape != embeddings.shape[:1] or labels.is_floating_point():
@@ -112,16 +121,14 @@ class Loss(ChecksChoices, nn.Module, ABC):
 
     @abstractmethod
     def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: Generator | None
     ) -> Tensor:
         """Return the loss in plain torch, twice differentiable, without a look at any value of a tensor.
 
         Inputs have been checked; embeddings are float32 or float64, labels int64.
         """
 
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
+    def kernel(self, inputs: LossInputs) -> KernelResult | None:
         """Return what `formula` does and its gradients, in main memory and without autograd; None to leave it to it."""
         return None
 
@@ -129,13 +136,11 @@ class Loss(ChecksChoices, nn.Module, ABC):
         """Return a sentence for every switch in use that reproduces a known bug of published code."""
         return ()
 
-    def _eager(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: torch.Generator | None
-    ) -> Tensor:
+    def _eager(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the loss by the kernel if there is one for these settings, by the formula if not."""
         replay = _copy(generator) if self.is_random else None
         with torch.no_grad():
-            result = self.kernel(embeddings, labels, tuples, generator=generator)
+            result = self.kernel(LossInputs(embeddings, labels, tuples, generator))
         if result is None:
             return self.formula(embeddings, labels, tuples, generator=generator)
         parameters = dict(self.named_parameters("loss")) if self.is_learnable else {}
@@ -172,9 +177,7 @@ class _Formula(nn.Module):
         super().__init__()
         self.loss = loss
 
-    def forward(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: torch.Generator | None
-    ) -> Tensor:
+    def forward(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         return self.loss.formula(embeddings, labels, tuples, generator=generator)
 
 
@@ -216,10 +219,10 @@ def _without_autocast(tensor: Tensor) -> AbstractContextManager[object]:
     return torch.autocast(device_type=kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext()
 
 
-def _copy(generator: torch.Generator | None) -> torch.Generator:
+def _copy(generator: Generator | None) -> Generator:
     """Return a generator that will draw what this one, or torch's default one, is about to draw."""
     source = torch.default_generator if generator is None else generator
-    return torch.Generator(source.device).set_state(source.get_state())
+    return Generator(source.device).set_state(source.get_state())
 
 
 def _kinds(accepts: tuple[type, ...]) -> str:

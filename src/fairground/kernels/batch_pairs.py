@@ -5,7 +5,6 @@ negatives are what is left of the (n, n) matrix. Equals `pair_weights`.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numba
@@ -13,14 +12,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Tuples, as_pairs
+from fairground.contracts.loss import KernelResult, LossInputs, as_pairs
 from fairground.functional import reductions
 from fairground.functional.pairs import draw_below
 from fairground.kernels.vector_gradients import kernel_of_products, kernel_of_vectors
 
 
 class ClassOrder(NamedTuple):
-    """`rows` (n,): all rows, class by class. `start`, `stop` (n,): where the class of each row lies in that order."""
+    """`rows` (n,): all rows, class by class. `start`, `stop` (n,): where the class of each row is in that order."""
 
     rows: np.ndarray
     start: np.ndarray
@@ -29,14 +28,19 @@ class ClassOrder(NamedTuple):
     @property
     def n_positives(self) -> np.ndarray:
         """How many others (n,) of its class each row has."""
-        counts: np.ndarray = self.stop - self.start - 1
-        return counts
+        return np.asarray(self.stop - self.start - 1)
 
     @property
     def n_negatives(self) -> np.ndarray:
         """How many rows (n,) of other classes there are for each row."""
-        counts: np.ndarray = len(self.rows) - (self.stop - self.start)
-        return counts
+        return np.asarray(len(self.rows) - (self.stop - self.start))
+
+    def pairs_of(self, anchors: np.ndarray, first: int = 0) -> "BatchPairs":
+        """Return the pairs of some rows; anchors and places count from row `first`."""
+        columns = _list_pairs(*self, anchors, first)
+        anchor, positive, place, own = (torch.from_numpy(column) for column in columns)
+        has_negatives = bool((self.n_negatives > 0).any())
+        return BatchPairs(len(anchors), anchor, positive, place, own, None, has_negatives, first)
 
 
 def class_order(labels: Tensor) -> ClassOrder:
@@ -120,113 +124,41 @@ class BatchPairs(NamedTuple):
         return torch.bincount(self.anchor, minlength=self.n).to(like.dtype)
 
 
-def batch_pairs(embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, repeats: bool = False) -> BatchPairs:
+def batch_pairs(inputs: LossInputs, *, repeats: bool = False) -> BatchPairs:
     """Return all pairs of a batch, or those a miner chose; a pair chosen twice counts twice only with `repeats`."""
-    n = len(labels)
-    if tuples is None:
-        anchor, positive, place, own = (torch.from_numpy(column) for column in _list_pairs(labels.contiguous().numpy()))
-        return BatchPairs(n, anchor, positive, place, own, None, len(own) < n * n)
-    chosen = as_pairs(tuples)
+    if inputs.tuples is None:
+        order = class_order(inputs.labels)
+        return order.pairs_of(order.rows)
+    n, chosen = len(inputs.labels), as_pairs(inputs.tuples)
     place = chosen.positive_anchor * n + chosen.positive
     if not repeats:
         place = torch.unique(place)
     counts = torch.bincount(chosen.negative_anchor * n + chosen.negative, minlength=n * n)
     counts = counts if repeats else counts.clamp_max_(1)
-    log_counts = counts.to(embeddings.dtype).log_().view(n, n)
+    log_counts = counts.to(inputs.embeddings.dtype).log_().view(n, n)
     return BatchPairs(n, place // n, place % n, place, place, log_counts, chosen.negative.numel() > 0)
 
 
-@dataclass(frozen=True)
-class ClassPairs:
-    """The pairs of a batch, listed for some of its rows at a time; all of them may be too many to hold.
-
-    `order` (n,) holds the rows class by class. The classmates of row i, itself among them, stand in it from `start[i]`
-    on, `size[i]` of them.
-    """
-
-    order: np.ndarray
-    start: np.ndarray
-    size: np.ndarray
-
-    @classmethod
-    def of(cls, labels: Tensor) -> "ClassPairs":
-        """Return who belongs with whom, in O(n log n)."""
-        _, group, sizes = torch.unique(labels, return_inverse=True, return_counts=True)
-        starts = sizes.cumsum(0) - sizes
-        return cls(group.argsort(stable=True).numpy(), starts[group].numpy(), sizes[group].numpy())
-
-    @property
-    def has_positives(self) -> bool:
-        """Whether some class has two rows."""
-        return bool((self.size > 1).any())
-
-    @property
-    def has_negatives(self) -> bool:
-        """Whether there are two classes."""
-        return bool((self.size < len(self.size)).any())
-
-    def pairs_of(self, first: int, n_rows: int) -> BatchPairs:
-        """Return the pairs of `n_rows` anchors from row `first` on."""
-        columns = _list_rows(self.order, self.start, self.size, first, n_rows)
-        anchor, positive, place, own = (torch.from_numpy(column) for column in columns)
-        return BatchPairs(n_rows, anchor, positive, place, own, None, self.has_negatives, first)
-
-
 @numba.njit(nogil=True, cache=True)
-def _list_rows(
-    order: np.ndarray, start: np.ndarray, size: np.ndarray, first: int, n_rows: int
+def _list_pairs(
+    rows: np.ndarray, start: np.ndarray, stop: np.ndarray, anchors: np.ndarray, first: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return what `_list_pairs` does for some rows; anchors and places count from the first of them."""
-    n, count = len(order), size[first : first + n_rows].sum()
-    anchor, positive, place = (
-        np.empty(count - n_rows, np.int64),
-        np.empty(count - n_rows, np.int64),
-        np.empty(count - n_rows, np.int64),
-    )
+    """Return every pair of an anchor with another row of its class, its place, and the places of all of its class."""
+    n, count = len(rows), 0
+    for i in anchors:
+        count += stop[i] - start[i]
+    pairs = np.empty((3, count - len(anchors)), np.int64)
     own = np.empty(count, np.int64)
     pair, seat = 0, 0
-    for row in range(n_rows):
-        i = first + row
-        for k in range(start[i], start[i] + size[i]):
-            j = order[k]
-            own[seat] = row * n + j
+    for i in anchors:
+        for k in range(start[i], stop[i]):
+            j = rows[k]
+            own[seat] = (i - first) * n + j
             seat += 1
             if i != j:
-                anchor[pair], positive[pair], place[pair] = row, j, row * n + j
+                pairs[0, pair], pairs[1, pair], pairs[2, pair] = i - first, j, (i - first) * n + j
                 pair += 1
-    return anchor, positive, place, own
-
-
-@numba.njit(nogil=True, cache=True)
-def _list_pairs(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return every ordered pair of different rows with one label, its rows and its place, and all places of a label."""
-    n = len(labels)
-    order = np.argsort(labels, kind="mergesort")
-    count, start = 0, 0
-    for end in range(1, n + 1):
-        if end == n or labels[order[end]] != labels[order[start]]:
-            count += (end - start) * (end - start)
-            start = end
-    anchor, positive, place = (
-        np.empty(count - n, np.int64),
-        np.empty(count - n, np.int64),
-        np.empty(count - n, np.int64),
-    )
-    own = np.empty(count, np.int64)
-    pair, seat, start = 0, 0, 0
-    for r in range(n):
-        i = order[r]
-        start = start if labels[order[start]] == labels[i] else r
-        k = start
-        while k < n and labels[order[k]] == labels[i]:
-            j = order[k]
-            own[seat] = i * n + j
-            seat += 1
-            if i != j:
-                anchor[pair], positive[pair], place[pair] = i, j, i * n + j
-                pair += 1
-            k += 1
-    return anchor, positive, place, own
+    return pairs[0], pairs[1], pairs[2], own
 
 
 def one_random_positive(pairs: BatchPairs, generator: torch.Generator | None) -> BatchPairs:
@@ -243,49 +175,46 @@ PairRule = Callable[[Tensor, BatchPairs], tuple[Tensor, Tensor, Tensor]]
 
 
 def kernel_of_pairs(
-    embeddings: Tensor, labels: Tensor, tuples: Tuples | None, rule: PairRule, *, repeats: bool = False, complete: bool
+    inputs: LossInputs, rule: PairRule, *, repeats: bool = False, complete: bool = True
 ) -> KernelResult | None:
     """Return the rule's mean and its gradient.
 
     None where `complete` asks for positive and negative pairs and there are none.
     """
-    n = len(labels)
-    if tuples is None and not reductions.is_held(n, n):
-        classes = ClassPairs.of(labels)
-        if complete and not (classes.has_positives and classes.has_negatives):
+    n = len(inputs.labels)
+    if inputs.tuples is None and not reductions.is_held(n, n):
+        order = class_order(inputs.labels)
+        if complete and not (order.n_positives.any() and order.n_negatives.any()):
             return None
-        return kernel_in_blocks(embeddings, classes, [rule])
-    pairs = batch_pairs(embeddings, labels, tuples, repeats=repeats)
+        return kernel_in_blocks(inputs.embeddings, order, [rule])
+    pairs = batch_pairs(inputs, repeats=repeats)
     if complete and not pairs.are_complete:
         return None
-    return kernel_of_products(embeddings, lambda cosines: rule(cosines, pairs)[:2], normalise=True)
+    return kernel_of_products(inputs.embeddings, lambda cosines: rule(cosines, pairs)[:2], normalise=True)
 
 
-def kernel_in_blocks(embeddings: Tensor, classes: ClassPairs, rules: Sequence[PairRule]) -> KernelResult:
-    """Return the sum of the rules' means and its gradient; each mean is worked out by itself."""
+def kernel_in_blocks(embeddings: Tensor, order: ClassOrder, rules: Sequence[PairRule]) -> KernelResult:
+    """Return the sum of the rules' means and its gradient; each mean is worked out by itself, in blocks of anchors."""
+    n = len(embeddings)
+    step = max(1, reductions.COMPARISONS // n)
 
     def of_units(units: Tensor) -> tuple[Tensor, Tensor]:
-        total, gradient = _over_blocks(units, classes, rules[0])
-        for rule in rules[1:]:
-            value, by_unit = _over_blocks(units, classes, rule)
-            total, gradient = total + value, gradient.add_(by_unit)
-        return total, gradient
+        loss, gradients = units.new_zeros(()), torch.zeros_like(units)
+        for rule in rules:
+            total, count = units.new_zeros((), dtype=torch.float64), 0.0
+            gradient = torch.zeros_like(units)
+            for start in range(0, n, step):
+                rows = units[start : start + step]
+                pairs = order.pairs_of(np.arange(start, start + len(rows)), start)
+                value, by_cosine, weight = rule(rows @ units.T, pairs)
+                share = float(weight)
+                if share > 0:
+                    total += value * share
+                    count += share
+                    gradient[start : start + step].addmm_(by_cosine, units, alpha=share)
+                    gradient.addmm_(by_cosine.T, rows, alpha=share)
+            loss = loss + (total / max(1.0, count)).to(units.dtype)
+            gradients += gradient.div_(max(1.0, count))
+        return loss, gradients
 
     return kernel_of_vectors(embeddings, of_units, normalise=True)
-
-
-def _over_blocks(units: Tensor, classes: ClassPairs, rule: PairRule) -> tuple[Tensor, Tensor]:
-    n = len(units)
-    step = max(1, reductions.COMPARISONS // n)
-    total, count = units.new_zeros((), dtype=torch.float64), 0.0
-    gradient = torch.zeros_like(units)
-    for start in range(0, n, step):
-        rows = units[start : start + step]
-        value, by_cosine, weight = rule(rows @ units.T, classes.pairs_of(start, len(rows)))
-        share = float(weight)
-        if share > 0:
-            total += value * share
-            count += share
-            gradient[start : start + step].addmm_(by_cosine, units, alpha=share)
-            gradient.addmm_(by_cosine.T, rows, alpha=share)
-    return (total / max(1.0, count)).to(units.dtype), gradient.div_(max(1.0, count))

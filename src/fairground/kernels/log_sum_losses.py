@@ -1,14 +1,17 @@
-"""Losses on logarithms of sums over the pairs of a batch, with their gradients; each equals the formula of its loss."""
+"""Losses on logarithms of sums over the pairs of a batch, with their gradients; each equals the formula of its loss.
 
-from functools import partial
-from math import inf
-from typing import NamedTuple
+A kernel is a method of its loss, whose settings it reads. It returns None without a positive or without a negative,
+which it leaves to the formula.
+"""
+
+from math import inf, radians, tan
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Tuples
-from fairground.functional.reductions import softplus
+from fairground.contracts.loss import KernelResult, LossInputs
+from fairground.functional.reductions import is_held, softplus
 from fairground.kernels.batch_pairs import BatchPairs, batch_pairs, kernel_of_pairs, one_random_positive
 from fairground.kernels.vector_gradients import kernel_of_distances, kernel_of_products, normalize_rows
 
@@ -94,169 +97,132 @@ def tuplets_(logits: Tensor, positive: Tensor, pairs: BatchPairs, *, within: flo
     return Tuplets(pairs, negatives, softplus(gap), gap.sigmoid())
 
 
-def circle(
-    embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, margin: float, gamma: float
-) -> KernelResult | None:
-    """Return the mean over anchors with l_a > 0, and its gradient; None without a positive or without a negative."""
-    return kernel_of_pairs(
-        embeddings, labels, tuples, partial(_circle_of_cosines, margin=margin, gamma=gamma), complete=True
-    )
+def circle(loss: Any, inputs: LossInputs) -> KernelResult | None:
+    """Return the mean over anchors with l_a > 0, and its gradient."""
+    margin, gamma = loss.margin, loss.gamma
+
+    def of_cosines(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor, Tensor]:
+        positive = cosines.take(pairs.place)
+        positive_rate = (1 + margin - positive).clamp_min_(0).mul_(-gamma)
+        positives = group_sums(positive_rate * (positive - 1 + margin), pairs.anchor, pairs.n)
+        negative_rate = (cosines + margin).clamp_min_(0).mul_(gamma)
+        negatives = row_sums_(pairs.keep_negatives_(cosines.sub_(margin).mul_(negative_rate)))
+        # Minus infinity, and so a term of 0, where an anchor lacks either.
+        pressure = positives.log + negatives.log
+        terms = softplus(pressure)
+        n_active = (terms > 0).sum()
+        push = pressure.sigmoid() / n_active.clamp_min(1)
+        gradient = negatives.shares_(push).mul_(negative_rate)
+        pull = push.take(pairs.anchor) * positives.shares * positive_rate
+        mean = terms.sum() / n_active.clamp_min(1)
+        return mean, gradient.put_(pairs.place, pull, accumulate=True), n_active
+
+    return kernel_of_pairs(inputs, of_cosines)
 
 
-def _circle_of_cosines(
-    cosines: Tensor, pairs: BatchPairs, *, margin: float, gamma: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    positive = cosines.take(pairs.place)
-    positive_rate = (1 + margin - positive).clamp_min_(0).mul_(-gamma)
-    positives = group_sums(positive_rate * (positive - 1 + margin), pairs.anchor, pairs.n)
-    negative_rate = (cosines + margin).clamp_min_(0).mul_(gamma)
-    negatives = row_sums_(pairs.keep_negatives_(cosines.sub_(margin).mul_(negative_rate)))
-    # Minus infinity, and so a term of 0, where an anchor lacks either.
-    pressure = positives.log + negatives.log
-    terms = softplus(pressure)
-    n_active = (terms > 0).sum()
-    push = pressure.sigmoid() / n_active.clamp_min(1)
-    gradient = negatives.shares_(push).mul_(negative_rate)
-    pull = push.take(pairs.anchor) * positives.shares * positive_rate
-    mean = terms.sum() / n_active.clamp_min(1)
-    return mean, gradient.put_(pairs.place, pull, accumulate=True), n_active
+def nca(loss: Any, inputs: LossInputs) -> KernelResult | None:
+    """Return the mean over anchors with positives, and its gradient."""
+    pairs, scale = batch_pairs(inputs), loss.scale
+
+    def of_cosines(cosines: Tensor) -> tuple[Tensor, Tensor]:
+        lengths = cosines.diagonal() * scale
+        logits = cosines.mul_(2 * scale).sub_(lengths)
+        positives = group_sums(logits.take(pairs.place), pairs.anchor, pairs.n, within=3 * scale)
+        negatives = row_sums_(pairs.keep_negatives_(logits), within=3 * scale)
+        has_positive = positives.log > -torch.inf
+        gap = torch.where(has_positive, negatives.log - positives.log, -torch.inf)
+        n_anchors = has_positive.sum()
+        push = gap.sigmoid().mul_(2 * scale).div_(n_anchors)
+        gradient = negatives.shares_(push)
+        pull = push.take(pairs.anchor) * positives.shares
+        return softplus(gap).sum() / n_anchors, gradient.put_(pairs.place, -pull, accumulate=True)
+
+    return kernel_of_products(inputs.embeddings, of_cosines, normalise=True) if pairs.are_complete else None
 
 
-def nca(embeddings: Tensor, labels: Tensor, *, scale: float) -> KernelResult | None:
-    """Return the mean over anchors with positives, and its gradient; None without a positive or without a negative."""
-    pairs = batch_pairs(embeddings, labels, None)
-    if not pairs.are_complete:
+def nt_xent(loss: Any, inputs: LossInputs) -> KernelResult | None:
+    """Return the mean over positive pairs, and its gradient."""
+    temperature, floor = loss.temperature, loss.floor(inputs.embeddings)
+
+    def of_cosines(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor, Tensor]:
+        logits = cosines.div_(temperature)
+        tuplets = tuplets_(logits, logits.take(pairs.place), pairs, within=1 / temperature)
+        terms, pull = tuplets.terms, tuplets.pull
+        if floor > 0:
+            probability = (-terms).exp()
+            terms, pull = -(probability + floor).log(), pull * probability / (probability + floor)
+        n_terms = terms.new_tensor(len(terms))
+        pull = pull / (n_terms.clamp_min(1) * temperature)
+        return terms.sum() / n_terms.clamp_min(1), tuplets.gradient_(pull, pull), n_terms
+
+    return kernel_of_pairs(inputs, of_cosines, repeats=True)
+
+
+def sup_con(loss: Any, inputs: LossInputs) -> KernelResult | None:
+    """Return the mean over anchors with positives, and its gradient."""
+    temperature = loss.temperature
+
+    def of_cosines(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor, Tensor]:
+        logits = cosines.div_(temperature)
+        n_positives = pairs.n_positives(logits)
+        # 0 / 0 where an anchor has no positive.
+        mean_positive = pairs.per_anchor(logits.take(pairs.place)) / n_positives
+        # Of a row with one pair alone, which a miner may leave, the term must be 0 and not what log(exp(.)) leaves.
+        within = 1 / temperature if pairs.log_counts is None else inf
+        everyone = row_sums_(pairs.keep_pairs_(logits), within=within)
+        terms = torch.where(n_positives > 0, everyone.log - mean_positive, 0)
+        is_active = terms > 0
+        n_active = is_active.sum()
+        weights = is_active.to(terms.dtype) / n_active.clamp_min(1)
+        pull = weights / n_positives / temperature
+        gradient = everyone.shares_(weights / temperature)
+        return terms @ weights, gradient.put_(pairs.place, -pull.take(pairs.anchor), accumulate=True), n_active
+
+    return kernel_of_pairs(inputs, of_cosines)
+
+
+def tuplet_margin(loss: Any, inputs: LossInputs) -> KernelResult | None:
+    """Return the mean over positive pairs, and its gradient."""
+    margin, scale = radians(loss.margin), loss.scale
+    pairs = batch_pairs(inputs, repeats=True)
+
+    def of_cosines(cosines: Tensor) -> tuple[Tensor, Tensor]:
+        cosine = cosines.take(pairs.place)
+        kept = cosine.clamp(-1 + 1e-7, 1 - 1e-7)
+        theta = kept.arccos()
+        eased = theta - margin
+        tuplets = tuplets_(cosines.mul_(scale), scale * eased.cos(), pairs, within=scale)
+        push = tuplets.pull * (scale / len(cosine))
+        # d cos(theta - margin) / d cos(theta)
+        rate = eased.sin() / theta.sin() * (kept == cosine)
+        return tuplets.terms.mean(), tuplets.gradient_(push, push * rate)
+
+    return kernel_of_products(inputs.embeddings, of_cosines, normalise=True) if pairs.are_complete else None
+
+
+def multi_similarity(loss: Any, inputs: LossInputs) -> KernelResult | None:
+    """Return the reduced terms, and their gradient."""
+    n, alpha, beta, base = len(inputs.labels), loss.alpha, loss.beta, loss.base
+    if n == 0 or (loss.self_positive_bug and inputs.tuples is None and not is_held(n, n)):
         return None
-    return kernel_of_products(embeddings, lambda s: _of_products(s, pairs, scale), normalise=True)
 
+    def of_cosines(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor, Tensor]:
+        if loss.self_positive_bug:
+            pairs = pairs.with_own()
+        positive = cosines.take(pairs.place)
+        negative = pairs.keep_negatives_(cosines)
+        if loss.epsilon is not None:
+            pairs, positive = _mine_(negative, positive, pairs, loss.epsilon)
+        weights, count = _weights(negative, pairs, loss.empty)
+        widest = 1 + abs(base)
+        positives = group_sums(alpha * (base - positive), pairs.anchor, pairs.n, plus_one=True, within=alpha * widest)
+        negatives = row_sums_(negative.sub_(base).mul_(beta), plus_one=True, within=beta * widest)
+        terms = positives.log / alpha + negatives.log / beta
+        gradient = negatives.shares_(weights)
+        gradient.put_(pairs.place, -positives.shares * weights.take(pairs.anchor), accumulate=True)
+        return terms @ weights, gradient, count
 
-def _of_products(products: Tensor, pairs: BatchPairs, scale: float) -> tuple[Tensor, Tensor]:
-    lengths = products.diagonal() * scale
-    logits = products.mul_(2 * scale).sub_(lengths)
-    positives = group_sums(logits.take(pairs.place), pairs.anchor, pairs.n, within=3 * scale)
-    negatives = row_sums_(pairs.keep_negatives_(logits), within=3 * scale)
-    has_positive = positives.log > -torch.inf
-    gap = torch.where(has_positive, negatives.log - positives.log, -torch.inf)
-    n_anchors = has_positive.sum()
-    push = gap.sigmoid().mul_(2 * scale).div_(n_anchors)
-    gradient = negatives.shares_(push)
-    pull = push.take(pairs.anchor) * positives.shares
-    return softplus(gap).sum() / n_anchors, gradient.put_(pairs.place, -pull, accumulate=True)
-
-
-def nt_xent(
-    embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, temperature: float, floor: float
-) -> KernelResult | None:
-    """Return the mean over positive pairs, `floor` added inside the logarithm, and its gradient.
-
-    None without a positive or without a negative.
-    """
-    rule = partial(_nt_xent_of_cosines, temperature=temperature, floor=floor)
-    return kernel_of_pairs(embeddings, labels, tuples, rule, repeats=True, complete=True)
-
-
-def _nt_xent_of_cosines(
-    cosines: Tensor, pairs: BatchPairs, *, temperature: float, floor: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    logits = cosines.div_(temperature)
-    tuplets = tuplets_(logits, logits.take(pairs.place), pairs, within=1 / temperature)
-    terms, pull = tuplets.terms, tuplets.pull
-    if floor > 0:
-        probability = (-terms).exp()
-        terms, pull = -(probability + floor).log(), pull * probability / (probability + floor)
-    n_terms = terms.new_tensor(len(terms))
-    pull = pull / (n_terms.clamp_min(1) * temperature)
-    return terms.sum() / n_terms.clamp_min(1), tuplets.gradient_(pull, pull), n_terms
-
-
-def sup_con(embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, temperature: float) -> KernelResult | None:
-    """Return the mean over anchors with positives, and its gradient; None without a positive or without a negative."""
-    rule = partial(_sup_con_of_cosines, temperature=temperature)
-    return kernel_of_pairs(embeddings, labels, tuples, rule, complete=True)
-
-
-def _sup_con_of_cosines(cosines: Tensor, pairs: BatchPairs, *, temperature: float) -> tuple[Tensor, Tensor, Tensor]:
-    logits = cosines.div_(temperature)
-    n_positives = pairs.n_positives(logits)
-    # 0 / 0 where an anchor has no positive.
-    mean_positive = pairs.per_anchor(logits.take(pairs.place)) / n_positives
-    # Of a row with one pair alone, which a miner may leave, the term must be 0 and not what log(exp(.)) leaves of it.
-    within = 1 / temperature if pairs.log_counts is None else inf
-    everyone = row_sums_(pairs.keep_pairs_(logits), within=within)
-    terms = torch.where(n_positives > 0, everyone.log - mean_positive, 0)
-    is_active = terms > 0
-    n_active = is_active.sum()
-    weights = is_active.to(terms.dtype) / n_active.clamp_min(1)
-    pull = weights / n_positives / temperature
-    gradient = everyone.shares_(weights / temperature)
-    return terms @ weights, gradient.put_(pairs.place, -pull.take(pairs.anchor), accumulate=True), n_active
-
-
-def tuplet_margin(
-    embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, margin: float, scale: float
-) -> KernelResult | None:
-    """Return the mean over positive pairs, `margin` being in radians, and its gradient.
-
-    None without a positive or without a negative.
-    """
-    pairs = batch_pairs(embeddings, labels, tuples, repeats=True)
-    if not pairs.are_complete:
-        return None
-    return kernel_of_products(embeddings, lambda s: _tuplet_margin_of_cosines(s, pairs, margin, scale), normalise=True)
-
-
-def _tuplet_margin_of_cosines(cosines: Tensor, pairs: BatchPairs, margin: float, scale: float) -> tuple[Tensor, Tensor]:
-    cosine = cosines.take(pairs.place)
-    kept = cosine.clamp(-1 + 1e-7, 1 - 1e-7)
-    theta = kept.arccos()
-    eased = theta - margin
-    tuplets = tuplets_(cosines.mul_(scale), scale * eased.cos(), pairs, within=scale)
-    push = tuplets.pull * (scale / len(cosine))
-    # d cos(theta - margin) / d cos(theta)
-    rate = eased.sin() / theta.sin() * (kept == cosine)
-    return tuplets.terms.mean(), tuplets.gradient_(push, push * rate)
-
-
-class MultiSimilaritySettings(NamedTuple):
-    """Those of `MultiSimilarityLoss`."""
-
-    alpha: float
-    beta: float
-    base: float
-    epsilon: float | None
-    empty: str
-    self_positive_bug: bool
-
-
-def multi_similarity(
-    embeddings: Tensor, labels: Tensor, tuples: Tuples | None, settings: MultiSimilaritySettings
-) -> KernelResult | None:
-    """Return the reduced terms, and their gradient; None for an empty batch."""
-    if len(labels) == 0:
-        return None
-    return kernel_of_pairs(
-        embeddings, labels, tuples, partial(_multi_similarity_of_cosines, settings=settings), complete=False
-    )
-
-
-def _multi_similarity_of_cosines(
-    cosines: Tensor, pairs: BatchPairs, *, settings: MultiSimilaritySettings
-) -> tuple[Tensor, Tensor, Tensor]:
-    alpha, beta, base, epsilon, empty, self_positive_bug = settings
-    if self_positive_bug:
-        pairs = pairs.with_own()
-    positive = cosines.take(pairs.place)
-    negative = pairs.keep_negatives_(cosines)
-    if epsilon is not None:
-        pairs, positive = _mine_(negative, positive, pairs, epsilon)
-    weights, count = _weights(negative, pairs, empty)
-    widest = 1 + abs(base)
-    positives = group_sums(alpha * (base - positive), pairs.anchor, pairs.n, plus_one=True, within=alpha * widest)
-    negatives = row_sums_(negative.sub_(base).mul_(beta), plus_one=True, within=beta * widest)
-    terms = positives.log / alpha + negatives.log / beta
-    gradient = negatives.shares_(weights)
-    gradient.put_(pairs.place, -positives.shares * weights.take(pairs.anchor), accumulate=True)
-    return terms @ weights, gradient, count
+    return kernel_of_pairs(inputs, of_cosines, complete=False)
 
 
 def _mine_(negative: Tensor, positive: Tensor, pairs: BatchPairs, epsilon: float) -> tuple[BatchPairs, Tensor]:
@@ -278,182 +244,131 @@ def _weights(negative: Tensor, pairs: BatchPairs, empty: str) -> tuple[Tensor, T
     return survives / count.clamp_min(1), count
 
 
-def lifted_structure(
-    embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, margin: float
-) -> KernelResult | None:
-    """Return the mean over positive pairs, and its gradient; None without a positive or without a negative."""
-    pairs = batch_pairs(embeddings, labels, tuples, repeats=True)
-    if not pairs.are_complete:
-        return None
-    return kernel_of_distances(embeddings, lambda d: _lifted_structure_of_distances(d, pairs, margin), normalise=True)
-
-
-def _lifted_structure_of_distances(distances: Tensor, pairs: BatchPairs, margin: float) -> tuple[Tensor, Tensor]:
-    apart = distances.take(pairs.place)
-    negatives = row_sums_(pairs.keep_negatives_(margin - distances), within=abs(margin) + 2)
-    at_anchor, at_positive = negatives.log.take(pairs.anchor), negatives.log.take(pairs.positive)
-    violation = (torch.logaddexp(at_anchor, at_positive) + apart).clamp_min_(0)
-    pull = violation / len(apart)
-    # How much of the sum of a pair comes from its anchor's negatives; 0 / 0 where neither end has any.
-    from_anchor = (at_anchor - at_positive).sigmoid().nan_to_num_()
-    push = pairs.per_anchor(pull * from_anchor).index_add_(0, pairs.positive, pull * (1 - from_anchor))
-    gradient = negatives.shares_(-push)
-    return violation.square().mean() / 2, gradient.put_(pairs.place, pull, accumulate=True)
-
-
-def generalised_lifted_structure(
-    embeddings: Tensor,
-    labels: Tensor,
-    tuples: Tuples | None,
-    *,
-    margin: float,
-    normalise: bool,
-    over_anchors: bool,
-) -> KernelResult | None:
-    """Return the mean or sum over anchors, and its gradient; None without a positive or without a negative."""
-    pairs = batch_pairs(embeddings, labels, tuples)
-    if not pairs.are_complete:
-        return None
-    within = abs(margin) + 2 if normalise else inf
+def lifted_structure(loss: Any, inputs: LossInputs) -> KernelResult | None:
+    """Return the mean over positive pairs, and its gradient."""
+    pairs, margin = batch_pairs(inputs, repeats=True), loss.margin
 
     def of_distances(distances: Tensor) -> tuple[Tensor, Tensor]:
-        return _generalised_lifted_structure_of_distances(distances, pairs, margin, over_anchors, within)
+        apart = distances.take(pairs.place)
+        negatives = row_sums_(pairs.keep_negatives_(margin - distances), within=abs(margin) + 2)
+        at_anchor, at_positive = negatives.log.take(pairs.anchor), negatives.log.take(pairs.positive)
+        violation = (torch.logaddexp(at_anchor, at_positive) + apart).clamp_min_(0)
+        pull = violation / len(apart)
+        # How much of the sum of a pair comes from its anchor's negatives; 0 / 0 where neither end has any.
+        from_anchor = (at_anchor - at_positive).sigmoid().nan_to_num_()
+        push = pairs.per_anchor(pull * from_anchor).index_add_(0, pairs.positive, pull * (1 - from_anchor))
+        gradient = negatives.shares_(-push)
+        return violation.square().mean() / 2, gradient.put_(pairs.place, pull, accumulate=True)
 
-    return kernel_of_distances(embeddings, of_distances, normalise=normalise)
-
-
-def _generalised_lifted_structure_of_distances(
-    distances: Tensor, pairs: BatchPairs, margin: float, over_anchors: bool, within: float
-) -> tuple[Tensor, Tensor]:
-    positives = group_sums(distances.take(pairs.place), pairs.anchor, pairs.n, within=within)
-    negatives = row_sums_(pairs.keep_negatives_(margin - distances), within=within)
-    # Minus infinity, and so 0, where an anchor lacks either.
-    violation = positives.log + negatives.log
-    eligible = (violation > -torch.inf).sum().clamp_min_(1) if over_anchors else 1
-    pull = (violation > 0).to(violation.dtype) / eligible
-    gradient = negatives.shares_(-pull)
-    gradient.put_(pairs.place, positives.shares * pull.take(pairs.anchor), accumulate=True)
-    return violation.clamp_min_(0).sum() / eligible, gradient
+    return kernel_of_distances(inputs.embeddings, of_distances, normalise=True) if pairs.are_complete else None
 
 
-class RankedListSettings(NamedTuple):
-    """Those of `RankedListLoss`; `differentiated` says whether the weights are."""
-
-    alpha: float
-    margin: float
-    negative_weight: float
-    negative_temperature: float
-    positive_temperature: float
-    differentiated: bool
-
-
-def ranked_list(embeddings: Tensor, labels: Tensor, settings: RankedListSettings) -> KernelResult | None:
-    """Return the mean over the batch, and its gradient; None for fewer than two samples."""
-    if len(labels) < 2:
+def generalised_lifted_structure(loss: Any, inputs: LossInputs) -> KernelResult | None:
+    """Return the mean or sum over anchors, and its gradient."""
+    pairs, margin = batch_pairs(inputs), loss.margin
+    if not pairs.are_complete:
         return None
-    pairs = batch_pairs(embeddings, labels, None)
-    return kernel_of_distances(embeddings, lambda d: _ranked_list_of_distances(d, pairs, settings), normalise=True)
+    within = abs(margin) + 2 if loss.normalise else inf
+
+    def of_distances(distances: Tensor) -> tuple[Tensor, Tensor]:
+        positives = group_sums(distances.take(pairs.place), pairs.anchor, pairs.n, within=within)
+        negatives = row_sums_(pairs.keep_negatives_(margin - distances), within=within)
+        # Minus infinity, and so 0, where an anchor lacks either.
+        violation = positives.log + negatives.log
+        eligible = (violation > -torch.inf).sum().clamp_min_(1) if loss.reduction == "mean_anchor" else 1
+        pull = (violation > 0).to(violation.dtype) / eligible
+        gradient = negatives.shares_(-pull)
+        gradient.put_(pairs.place, positives.shares * pull.take(pairs.anchor), accumulate=True)
+        return violation.clamp_min_(0).sum() / eligible, gradient
+
+    result = kernel_of_distances(inputs.embeddings, of_distances, normalise=loss.normalise)
+    return _with_norm_penalty(loss, inputs, result)
 
 
-def _ranked_list_of_distances(
-    distances: Tensor, pairs: BatchPairs, settings: RankedListSettings
-) -> tuple[Tensor, Tensor]:
-    alpha, margin, weight, of_negative, of_positive, differentiated = settings
-    pull, push = (1 - weight) / pairs.n, weight / pairs.n
-    too_far = distances.take(pairs.place) - (alpha - margin)
-    kept = (too_far > 0).nonzero().squeeze(1)
-    pairs, too_far = pairs.where(kept), too_far.take(kept)
-    positives = group_sums(of_positive * too_far, pairs.anchor, pairs.n)
-    of_positives = pairs.per_anchor(positives.shares * too_far)
+def ranked_list(loss: Any, inputs: LossInputs) -> KernelResult | None:
+    """Return the mean over the batch, and its gradient; None for fewer than two samples."""
+    if len(inputs.labels) < 2:
+        return None
+    every = batch_pairs(inputs)
+    alpha, of_negative, of_positive = loss.alpha, loss.negative_temperature, loss.positive_temperature
+    pull, push = (1 - loss.negative_weight) / every.n, loss.negative_weight / every.n
 
-    too_near = pairs.keep_negatives_(alpha - distances).clamp_min_(0)
-    nearest = too_near.amax(1, keepdim=True)
-    shares = (too_near - nearest).mul_(of_negative).exp_().mul_(too_near.sign())
-    shares /= shares.sum(1, keepdim=True).clamp_min_(1)
-    of_negatives = (shares * too_near).sum(1)
+    def of_distances(distances: Tensor) -> tuple[Tensor, Tensor]:
+        too_far = distances.take(every.place) - (alpha - loss.margin)
+        kept = (too_far > 0).nonzero().squeeze(1)
+        pairs, too_far = every.where(kept), too_far.take(kept)
+        positives = group_sums(of_positive * too_far, pairs.anchor, pairs.n)
+        of_positives = pairs.per_anchor(positives.shares * too_far)
 
-    pulls, gradient = positives.shares * pull, shares * -push
-    if differentiated:
-        pulls *= 1 + of_positive * (too_far - of_positives.take(pairs.anchor))
-        gradient *= 1 + of_negative * (too_near - of_negatives.unsqueeze(1))
-    loss = pull * of_positives.sum() + push * of_negatives.sum()
-    return loss, gradient.put_(pairs.place, pulls, accumulate=True)
+        too_near = pairs.keep_negatives_(alpha - distances).clamp_min_(0)
+        nearest = too_near.amax(1, keepdim=True)
+        shares = (too_near - nearest).mul_(of_negative).exp_().mul_(too_near.sign())
+        shares /= shares.sum(1, keepdim=True).clamp_min_(1)
+        of_negatives = (shares * too_near).sum(1)
+
+        pulls, gradient = positives.shares * pull, shares * -push
+        if loss.weights == "differentiated":
+            pulls *= 1 + of_positive * (too_far - of_positives.take(pairs.anchor))
+            gradient *= 1 + of_negative * (too_near - of_negatives.unsqueeze(1))
+        value = pull * of_positives.sum() + push * of_negatives.sum()
+        return value, gradient.put_(pairs.place, pulls, accumulate=True)
+
+    return kernel_of_distances(inputs.embeddings, of_distances, normalise=True)
 
 
-def n_pair_of(embeddings: Tensor, pairs: BatchPairs, *, normalise: bool) -> KernelResult:
-    """Return the mean over these pairs of products, or cosines, and its gradient."""
+def angular(loss: Any, inputs: LossInputs) -> KernelResult | None:
+    """Return the weighted parts, and their gradient."""
+    pairs = batch_pairs(inputs, repeats=True)
+    if not pairs.are_complete:
+        return None
+    if loss.positives == "one_random":
+        pairs = one_random_positive(pairs, inputs.generator)
+    # All pairs come in both orders, with one and the same term.
+    is_double = inputs.tuples is None and loss.positives == "all"
+    half = pairs.where(pairs.anchor < pairs.positive) if is_double else pairs
+    t2 = tan(radians(loss.alpha)) ** 2
+    share = loss.angular_weight / len(half.anchor)
 
-    def of_products(products: Tensor) -> tuple[Tensor, Tensor]:
-        tuplets = tuplets_(products, products.take(pairs.place), pairs, within=1 if normalise else inf)
+    def of_cosines(cosines: Tensor) -> tuple[Tensor, Tensor]:
+        closeness = 2 * (1 + t2) * cosines.take(half.place)
+        by_positive = cosines.mul_(4 * t2)
+        by_anchor = half.keep_negatives_(by_positive.clone())
+        total, gradient = cosines.new_zeros(()), torch.zeros_like(cosines)
+        # As many pairs at a time as the batch has rows: no block is larger than the matrix of cosines.
+        for first in range(0, len(half.anchor), half.n):
+            block = slice(first, first + half.n)
+            anchor, positive = half.anchor[block], half.positive[block]
+            exponents = by_anchor.index_select(0, anchor).add_(by_positive.index_select(0, positive))
+            exponents.sub_(closeness[block].unsqueeze(1))
+            sums = row_sums_(exponents, plus_one=True, within=10 * t2 + 2)
+            total += sums.log.sum()
+            shares = sums.shares_(torch.full_like(sums.log, share))
+            closer = shares.sum(1)
+            gradient.index_add_(0, anchor, shares, alpha=4 * t2).index_add_(0, positive, shares, alpha=4 * t2)
+            gradient.put_(half.place[block], closer.mul_(-2 * (1 + t2)), accumulate=True)
+        return total * share, gradient
+
+    def npair_of_products(products: Tensor) -> tuple[Tensor, Tensor]:
+        tuplets = tuplets_(products, products.take(pairs.place), pairs, within=1 if loss.normalise else inf)
         pull = tuplets.pull / len(tuplets.pull)
         return tuplets.terms.mean(), tuplets.gradient_(pull, pull)
 
-    return kernel_of_products(embeddings, of_products, normalise=normalise)
+    result = kernel_of_products(inputs.embeddings, of_cosines, normalise=True)
+    if loss.npair_weight > 0:
+        npair = kernel_of_products(inputs.embeddings, npair_of_products, normalise=loss.normalise)
+        value = result.value + loss.npair_weight * npair.value
+        result = KernelResult(value, result.gradient.add_(npair.gradient, alpha=loss.npair_weight))
+    return _with_norm_penalty(loss, inputs, result)
 
 
-def add_norm_penalty(result: KernelResult | None, embeddings: Tensor, weight: float, power: int) -> KernelResult | None:
-    """Return the result with weight * mean over the batch of ||x||, or of ||x||^2 for power 2, and its gradient."""
-    if result is None or weight == 0:
+def _with_norm_penalty(loss: Any, inputs: LossInputs, result: KernelResult) -> KernelResult:
+    """Return the result with norm_weight * mean over the batch of ||x||, or of ||x||^2 for norm_power 2."""
+    embeddings, step = inputs.embeddings, loss.norm_weight / len(inputs.labels)
+    if step == 0:
         return result
-    step = weight / len(embeddings)
-    if power == 2:
+    if loss.norm_power == 2:
         value = result.value + step * embeddings.square().sum()
         return KernelResult(value, result.gradient.add(embeddings, alpha=2 * step))
     units, _ = normalize_rows(embeddings)
     value = result.value + step * (units * embeddings).sum()
     return KernelResult(value, result.gradient.add(units, alpha=step))
-
-
-class AngularSettings(NamedTuple):
-    """Those of `AngularLoss`, with `t2` for tan^2 of its angle."""
-
-    t2: float
-    angular_weight: float
-    npair_weight: float
-    one_random: bool
-    normalise: bool
-
-
-def angular(
-    embeddings: Tensor,
-    labels: Tensor,
-    tuples: Tuples | None,
-    settings: AngularSettings,
-    generator: torch.Generator | None,
-) -> KernelResult | None:
-    """Return the weighted parts, and their gradient; None without a positive or without a negative."""
-    pairs = batch_pairs(embeddings, labels, tuples, repeats=True)
-    if not pairs.are_complete:
-        return None
-    if settings.one_random:
-        pairs = one_random_positive(pairs, generator)
-    # All pairs come in both orders, with one and the same term.
-    half = pairs.where(pairs.anchor < pairs.positive) if tuples is None and not settings.one_random else pairs
-    t2, weight = settings.t2, settings.angular_weight
-    result = kernel_of_products(embeddings, lambda s: _angular_of_cosines(s, half, t2, weight), normalise=True)
-    if settings.npair_weight == 0:
-        return result
-    npair = n_pair_of(embeddings, pairs, normalise=settings.normalise)
-    value = result.value + settings.npair_weight * npair.value
-    return KernelResult(value, result.gradient.add_(npair.gradient, alpha=settings.npair_weight))
-
-
-def _angular_of_cosines(cosines: Tensor, pairs: BatchPairs, t2: float, weight: float) -> tuple[Tensor, Tensor]:
-    share = weight / len(pairs.anchor)
-    closeness = 2 * (1 + t2) * cosines.take(pairs.place)
-    by_positive = cosines.mul_(4 * t2)
-    by_anchor = pairs.keep_negatives_(by_positive.clone())
-    loss, gradient = cosines.new_zeros(()), torch.zeros_like(cosines)
-    # As many pairs at a time as the batch has rows: no block is larger than the matrix of cosines.
-    for first in range(0, len(pairs.anchor), pairs.n):
-        block = slice(first, first + pairs.n)
-        anchor, positive = pairs.anchor[block], pairs.positive[block]
-        exponents = by_anchor.index_select(0, anchor).add_(by_positive.index_select(0, positive))
-        exponents.sub_(closeness[block].unsqueeze(1))
-        sums = row_sums_(exponents, plus_one=True, within=10 * t2 + 2)
-        loss += sums.log.sum()
-        shares = sums.shares_(torch.full_like(sums.log, share))
-        closer = shares.sum(1)
-        gradient.index_add_(0, anchor, shares, alpha=4 * t2).index_add_(0, positive, shares, alpha=4 * t2)
-        gradient.put_(pairs.place[block], closer.mul_(-2 * (1 + t2)), accumulate=True)
-    return loss * share, gradient

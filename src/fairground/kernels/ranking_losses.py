@@ -1,25 +1,26 @@
 """Losses on soft ranks and histograms of similarities, with gradients: recall@k, smooth-AP, FastAP, histogram."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult
+from fairground.contracts.loss import KernelResult, LossInputs
 from fairground.functional.pairs import pair_masks
 from fairground.kernels.vector_gradients import kernel_of_products, no_gradient
 
 
-def smooth_ap(embeddings: Tensor, labels: Tensor, *, temperature: float, query_in_ranking: bool) -> KernelResult:
+def smooth_ap(loss: Any, inputs: LossInputs) -> KernelResult:
     """Return 1 minus the mean over anchors of the mean, over their positives, of rank among positives over rank."""
+    embeddings, labels, _, _ = inputs
     members, negative = pair_masks(labels)
     if not (members.any() and negative.any()):
         return no_gradient(embeddings)
     n_positives = members.sum(1)
-    if query_in_ranking:
+    if loss.query_in_ranking:
         members.diagonal().copy_(n_positives > 0)
     anchor, positive = members.nonzero(as_tuple=True)
     n_ranked = members.sum(1, dtype=embeddings.dtype)
@@ -27,7 +28,7 @@ def smooth_ap(embeddings: Tensor, labels: Tensor, *, temperature: float, query_i
     marks = members.to(embeddings.dtype)
 
     def rule(cosines: Tensor) -> tuple[Tensor, Tensor]:
-        ranking = _Ranking(cosines, anchor, positive, temperature, query_in_ranking)
+        ranking = _Ranking(cosines, anchor, positive, loss.temperature, loss.query_in_ranking)
         among_all, among_members = ranking.ranks(marks)
         precision = among_members / among_all
         slopes = ranking.slopes(weights * precision / among_all, -weights / among_all, marks)
@@ -36,34 +37,27 @@ def smooth_ap(embeddings: Tensor, labels: Tensor, *, temperature: float, query_i
     return kernel_of_products(embeddings, rule, normalise=True)
 
 
-def recall_at_k(
-    embeddings: Tensor,
-    labels: Tensor,
-    *,
-    ks: Sequence[int],
-    rank_temperature: float,
-    count_temperature: float,
-    query_in_ranking: bool,
-) -> KernelResult:
+def recall_at_k(loss: Any, inputs: LossInputs) -> KernelResult:
     """Return 1 minus the mean over anchors and values of k of how many positives reach the first k places."""
+    embeddings, labels, _, _ = inputs
     members, negative = pair_masks(labels)
     if not (members.any() and negative.any()):
         return no_gradient(embeddings)
     anchor, positive = members.nonzero(as_tuple=True)
-    places = embeddings.new_tensor(ks)
+    places = embeddings.new_tensor(loss.ks)
     n_positives = members.sum(1, dtype=embeddings.dtype).unsqueeze(1)
     # An anchor without positives has a recall of 0 / 0, and no part in the mean.
     weights = torch.where(n_positives > 0, 1 / torch.minimum(places, n_positives), 0)
-    weights /= int(n_positives.count_nonzero()) * len(ks)
+    weights /= int(n_positives.count_nonzero()) * len(loss.ks)
 
     def rule(cosines: Tensor) -> tuple[Tensor, Tensor]:
-        ranking = _Ranking(cosines, anchor, positive, rank_temperature, query_in_ranking)
+        ranking = _Ranking(cosines, anchor, positive, loss.rank_temperature, loss.query_in_ranking)
         ranks, _ = ranking.ranks(None)
-        is_within = ((places - ranks.unsqueeze(1)) / count_temperature).sigmoid_()
+        is_within = ((places - ranks.unsqueeze(1)) / loss.count_temperature).sigmoid_()
         n_within = cosines.new_zeros(weights.shape).index_add_(0, anchor, is_within)
         recall = (torch.minimum(n_within, places) * weights).sum()
         rate = (weights * (n_within <= places))[anchor] * (is_within - is_within.square())
-        return 1 - recall, ranking.slopes(rate.sum(1) / count_temperature, None, None)
+        return 1 - recall, ranking.slopes(rate.sum(1) / loss.count_temperature, None, None)
 
     return kernel_of_products(embeddings, rule, normalise=True)
 
@@ -114,15 +108,15 @@ class _Ranking(NamedTuple):
             yield block, above
 
 
-def fast_ap(embeddings: Tensor, labels: Tensor, *, bins: int) -> KernelResult:
+def fast_ap(loss: Any, inputs: LossInputs) -> KernelResult:
     """Return 1 minus the mean over anchors with positives of their average precision by histograms."""
-    names = labels.numpy()
+    names, embeddings = inputs.labels.numpy(), inputs.embeddings
     n_positives, has_negatives = _count_positives(names)
     if not (has_negatives and n_positives.any()):
         return no_gradient(embeddings)
 
     def rule(cosines: Tensor) -> tuple[Tensor, Tensor]:
-        return cosines.new_full((), _by_anchor(cosines.numpy(), names, n_positives, bins)), cosines
+        return cosines.new_full((), _by_anchor(cosines.numpy(), names, n_positives, loss.bins)), cosines
 
     return kernel_of_products(embeddings, rule, normalise=True)
 
@@ -189,17 +183,15 @@ def _rank(everyone: np.ndarray, positives: np.ndarray, ratio: np.ndarray, gain: 
     return score
 
 
-def histogram(
-    embeddings: Tensor, positive: Tensor, negative: Tensor, *, lower: Sequence[float], upper: Sequence[float]
-) -> KernelResult:
-    """Return the overlap of the histograms of the cosines of positive and of negative pairs, symmetric masks (n, n).
-
-    `lower` and `upper` (nodes - 1,) are 1 for intervals that give their lower and their upper node its share, else 0.
-    """
+def histogram(loss: Any, inputs: LossInputs) -> KernelResult:
+    """Return the overlap of the histograms of the cosines of positive and of negative pairs, and its gradient."""
+    embeddings, labels, tuples, _ = inputs
+    positive, negative = loss.unordered_pairs(labels, tuples)
     if not (positive.any() and negative.any()):
         return no_gradient(embeddings)
-    inputs = (positive.numpy(), negative.numpy(), np.array(lower), np.array(upper))
-    return kernel_of_products(embeddings, lambda s: (s.new_full((), _overlap(s.numpy(), *inputs)), s), normalise=True)
+    lower, upper = loss.finds
+    given = (positive.numpy(), negative.numpy(), np.array(lower), np.array(upper))
+    return kernel_of_products(embeddings, lambda s: (s.new_full((), _overlap(s.numpy(), *given)), s), normalise=True)
 
 
 @numba.njit(nogil=True, cache=True)

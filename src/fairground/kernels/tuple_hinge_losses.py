@@ -1,23 +1,17 @@
 """Triplet and quadruplet loss over all tuples of a batch or listed triplets, by compiled loops, with gradients."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, Triplets
+from fairground.contracts.loss import KernelResult, LossInputs, Triplets
+from fairground.functional.reductions import is_held
+from fairground.kernels import vector_gradients
 from fairground.kernels.batch_pairs import ClassOrder, class_order
-from fairground.kernels.vector_gradients import (
-    SUMS,
-    distances_from_products,
-    gradient_by_products,
-    kernel_of_distances,
-    kernel_of_listed_distances,
-    kernel_of_vectors,
-    mean_hinge,
-)
+from fairground.kernels.vector_gradients import SUMS, kernel_of_distances, kernel_of_listed_distances, kernel_of_vectors
 
 #: from this class size on, searching among the sorted positives beats comparing every negative with each
 MANY = 128
@@ -161,54 +155,54 @@ def _hinge(excess: float, smooth: bool) -> tuple[float, float]:
     return (0.0, 0.0) if excess <= 0 else (excess, 1.0)
 
 
-class TripletSettings(NamedTuple):
-    """Those of `TripletLoss`; `over_active` takes the mean over triplets above 0."""
+def triplet(loss: Any, inputs: LossInputs) -> KernelResult | None:
+    """Return the mean over all or mined triplets, and its gradient; 0 without a triplet.
 
-    margin: float
-    squared: bool
-    over_active: bool
-    swap: bool
-    smooth: bool
-
-
-def triplet(embeddings: Tensor, labels: Tensor, settings: TripletSettings) -> KernelResult:
-    """Return the mean over all triplets, and its gradient; 0 without a triplet."""
+    Not for mined triplets with `swap` or `smooth`, nor for a batch too large to hold.
+    """
+    embeddings, labels, tuples, _ = inputs
+    is_squared, is_looped = loss.power == 2, loss.swap or loss.smooth
+    if isinstance(tuples, Triplets):
+        return None if is_looped else _triplet_of_listed(loss, embeddings, tuples)
+    if not (is_looped or is_held(len(labels), len(labels))):
+        return None
     order = class_order(labels)
-    margin, squared, over_active, swap, smooth = settings
-    n = None if over_active and not smooth else float((order.n_positives * order.n_negatives).sum())
+    over_active = loss.reduction == "mean_nz" and not loss.smooth
+    n = None if over_active else float((order.n_positives * order.n_negatives).sum())
 
     def of_vectors(z: Tensor) -> tuple[Tensor, Tensor]:
         matrix = (z @ z.T).numpy()
-        distances_from_products(matrix, squared)
-        if swap or smooth:
-            hinges = looped_triplets(matrix, order, margin, swap=swap, smooth=smooth)
+        vector_gradients.distances_from_products(matrix, is_squared)
+        if is_looped:
+            hinges = looped_triplets(matrix, order, loss.margin, swap=loss.swap, smooth=loss.smooth)
         else:
-            hinges = triplet_hinges(matrix, order, margin)
-        loss, gradient = hinges.mean(n)
-        gradient_by_products(gradient, matrix, squared)
-        return z.new_tensor(loss), torch.from_numpy(gradient) @ z
+            hinges = triplet_hinges(matrix, order, loss.margin)
+        value, gradient = hinges.mean(n)
+        vector_gradients.gradient_by_products(gradient, matrix, is_squared)
+        return z.new_tensor(value), torch.from_numpy(gradient) @ z
 
     return kernel_of_vectors(embeddings, of_vectors, normalise=True)
 
 
-def triplet_of_listed(embeddings: Tensor, triplets: Triplets, settings: TripletSettings) -> KernelResult:
-    """Return the mean over listed triplets, without `swap` and `smooth`, and its gradient; 0 for none."""
+def _triplet_of_listed(loss: Any, embeddings: Tensor, triplets: Triplets) -> KernelResult:
     anchor, positive, negative = triplets
+    over_active = loss.reduction == "mean_nz"
 
     def of_distances(distances: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
         near, far = distances
-        if not settings.squared:
-            loss, weights = mean_hinge(near - far + settings.margin, settings.over_active)
-            return loss, [weights, -weights]
-        loss, weights = mean_hinge(near**2 - far**2 + settings.margin, settings.over_active)
-        return loss, [2 * near * weights, -2 * far * weights]
+        if loss.power == 1:
+            value, weights = vector_gradients.mean_hinge(near - far + loss.margin, over_active)
+            return value, [weights, -weights]
+        value, weights = vector_gradients.mean_hinge(near**2 - far**2 + loss.margin, over_active)
+        return value, [2 * near * weights, -2 * far * weights]
 
     return kernel_of_listed_distances(embeddings, ((anchor, positive), (anchor, negative)), of_distances)
 
 
 def quadruplet_hinges(matrix: np.ndarray, order: ClassOrder, margin: float) -> TupleHinges:
     """Return the sum over all quadruplets, n and l in one order only, for a symmetric matrix."""
-    anchor, positive = _positive_pairs(*order)
+    pairs = order.pairs_of(np.arange(len(matrix)))
+    anchor, positive = pairs.anchor.numpy(), pairs.positive.numpy()
     thresholds = matrix[anchor, positive] + matrix.dtype.type(margin)
     ascending = np.argsort(thresholds, kind="stable")
     anchor, positive = anchor[ascending], positive[ascending]
@@ -216,20 +210,6 @@ def quadruplet_hinges(matrix: np.ndarray, order: ClassOrder, margin: float) -> T
     return TupleHinges(
         *_quadruplet_hinges_count(matrix, order.start, order.start[anchor], thresholds[ascending], anchor, positive)
     )
-
-
-@numba.njit(nogil=True, cache=True)
-def _positive_pairs(rows: np.ndarray, start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return every ordered pair of different rows of one class."""
-    n_pairs = int(np.sum(stop - start - 1))
-    anchor, positive = np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
-    pair = 0
-    for a in range(len(rows)):
-        for p in rows[start[a] : stop[a]]:
-            if p != a:
-                anchor[pair], positive[pair] = a, p
-                pair += 1
-    return anchor, positive
 
 
 @numba.njit(nogil=True, cache=True)
@@ -317,26 +297,27 @@ def _n_up_to(ordered: np.ndarray, start: int, stop: int, value: float) -> int:
     return low - start
 
 
-def quadruplet(
-    embeddings: Tensor, labels: Tensor, *, margin: float, second_margin: float, over_active: bool
-) -> KernelResult:
-    """Return the mean over triplets plus that over quadruplets, and its gradient; a kind without tuples costs 0."""
-    order = class_order(labels)
-    n_triplets, n_quadruplets = (None, None) if over_active else _counts(order)
+def quadruplet(loss: Any, inputs: LossInputs) -> KernelResult | None:
+    """Return the mean over triplets plus that over quadruplets, and its gradient; a kind without tuples costs 0.
+
+    Not for mined triplets.
+    """
+    if inputs.tuples is not None:
+        return None
+    loss.refuse_roth_code()
+    order = class_order(inputs.labels)
+    n_positives, n_negatives = order.n_positives, order.n_negatives
+    # Of quadruplets, n and l in one order only: all pairs of two classes, less those with a row of the anchor's class.
+    n_apart = n_negatives.sum() // 2 - (n_positives + 1) * n_negatives
+    counts: tuple[float | None, ...] = (None, None)
+    if loss.reduction != "mean_nz":
+        counts = float((n_positives * n_negatives).sum()), float((n_positives * n_apart).sum())
 
     def of_distances(distances: Tensor) -> tuple[Tensor, Tensor]:
         matrix = distances.numpy()
-        first, gradient = triplet_hinges(matrix, order, margin).mean(n_triplets)
-        second, more = quadruplet_hinges(matrix, order, second_margin).mean(n_quadruplets)
+        first, gradient = triplet_hinges(matrix, order, loss.margin).mean(counts[0])
+        second, more = quadruplet_hinges(matrix, order, loss.second_margin).mean(counts[1])
         gradient += more
         return distances.new_tensor(first + second), torch.from_numpy(gradient)
 
-    return kernel_of_distances(embeddings, of_distances, normalise=True)
-
-
-def _counts(order: ClassOrder) -> tuple[float, float]:
-    """Return the number of triplets and of quadruplets of a batch, n and l of these in one order only."""
-    n_positives, n_negatives = order.n_positives, order.n_negatives
-    # All pairs of two classes, less those with a row of the anchor's class.
-    n_apart = n_negatives.sum() // 2 - (n_positives + 1) * n_negatives
-    return float((n_positives * n_negatives).sum()), float((n_positives * n_apart).sum())
+    return kernel_of_distances(inputs.embeddings, of_distances, normalise=True)

@@ -18,10 +18,9 @@ Departures from the paper
 from math import radians, tan
 from typing import ClassVar, Literal
 
-import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from fairground.contracts.loss import KernelResult, Loss, Pairs, Triplets, Tuples
+from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.pairs import PairWeights, normalize, one_random_positive, pair_weights
 from fairground.functional.reductions import (
@@ -33,7 +32,6 @@ from fairground.functional.reductions import (
     with_norm_penalty,
 )
 from fairground.kernels import log_sum_losses
-from fairground.kernels.log_sum_losses import add_norm_penalty
 from fairground.spec.space import LogReal, Real
 
 
@@ -47,6 +45,7 @@ class AngularLoss(Loss):
         "norm_weight": LogReal(low=1e-4, high=1),
     }
     on_sphere: bool = False
+    kernel = log_sum_losses.angular
 
     def __init__(
         self,
@@ -74,9 +73,7 @@ class AngularLoss(Loss):
         self.on_sphere = normalise or npair_weight == 0
         self.is_random = positives == "one_random"
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the weighted parts; the norm's price alone without a positive or without a negative."""
         pairs = pair_weights(embeddings, labels, tuples, repeats=True)
         if self.positives == "one_random":
@@ -101,16 +98,3 @@ class AngularLoss(Loss):
             return (pairs.positive[rows] * terms).sum()
 
         return sum_over_blocks(of_anchors, len(s), len(s) ** 2) / pairs.positive.sum().clamp_min(1)
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        settings = log_sum_losses.AngularSettings(
-            tan(radians(self.alpha)) ** 2,
-            self.angular_weight,
-            self.npair_weight,
-            self.positives == "one_random",
-            self.normalise,
-        )
-        result = log_sum_losses.angular(embeddings, labels, tuples, settings, generator)
-        return add_norm_penalty(result, embeddings, self.norm_weight, self.norm_power)

@@ -19,8 +19,7 @@ from collections.abc import Mapping
 from math import pi, radians
 from typing import ClassVar, Literal
 
-import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
@@ -81,9 +80,7 @@ class ArcFaceLoss(Loss):
         self.roth_icml_no_margin = roth_icml_no_margin
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "arc_face")
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean cross-entropy over the scaled cosines, the angle to the own class widened by the margin."""
         if not is_held(len(labels), len(self.weights)):
             return class_cross_entropy(

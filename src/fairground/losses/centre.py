@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 from torch.nn import functional
 
 from fairground.contracts.loss import Loss, Tuples
@@ -42,9 +42,7 @@ class CentreLoss(Loss):
         self.biases = torch.nn.Parameter(torch.zeros(n_classes))
         self.centres = class_vectors((n_classes, embedding_dim), "uniform", "centre")
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean cross-entropy plus the weighted mean squared distance to the own centre."""
         weights, biases, centres = (part.to(embeddings.dtype) for part in (self.weights, self.biases, self.centres))
         classification = mean_cross_entropy(functional.linear(embeddings, weights, biases), labels)

@@ -16,10 +16,9 @@ Departures from the paper
 
 from typing import ClassVar
 
-import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from fairground.contracts.loss import KernelResult, Loss, Pairs, Triplets, Tuples
+from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.pairs import normalize, pair_weights
 from fairground.functional.reductions import (
@@ -39,6 +38,7 @@ class CircleLoss(Loss):
 
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=-0.2, high=1.0), "gamma": Real(low=1, high=512)}
+    kernel = log_sum_losses.circle
 
     def __init__(self, *, margin: float = 0.4, gamma: float = 80.0) -> None:
         super().__init__()
@@ -47,9 +47,7 @@ class CircleLoss(Loss):
         self.margin = margin
         self.gamma = gamma
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean over anchors with l_a > 0; 0 without a positive or without a negative."""
         z = normalize(embeddings)
 
@@ -63,8 +61,3 @@ class CircleLoss(Loss):
             return nonzero_parts(softplus(positives + negatives))
 
         return mean_of_parts(sum_over_rows(parts, len(z), len(z)))
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        return log_sum_losses.circle(embeddings, labels, tuples, margin=self.margin, gamma=self.gamma)

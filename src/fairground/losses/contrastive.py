@@ -16,9 +16,9 @@ Departures from the paper
 from typing import ClassVar, Literal
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from fairground.contracts.loss import KernelResult, Loss, Pairs, Triplets, Tuples
+from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.pairs import distances, normalize, pair_weights
 from fairground.functional.reductions import mean_of_parts, rows_of, sum_over_rows, weighted_parts
@@ -34,6 +34,7 @@ class ContrastiveLoss(Loss):
         "positive_margin": Real(low=-0.2, high=2.0),
         "negative_margin": Real(low=-0.2, high=2.0),
     }
+    kernel = pair_hinge_losses.contrastive
 
     def __init__(
         self,
@@ -52,9 +53,7 @@ class ContrastiveLoss(Loss):
         self.negative_margin = negative_margin
         self.reduction = reduction
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean cost of positive pairs plus that of negative pairs; a kind without pairs costs 0."""
         z = normalize(embeddings)
 
@@ -67,15 +66,3 @@ class ContrastiveLoss(Loss):
 
         of_positives, of_negatives = sum_over_rows(parts, len(z), len(z))
         return mean_of_parts(of_positives) + mean_of_parts(of_negatives)
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        return pair_hinge_losses.contrastive(
-            embeddings,
-            labels,
-            tuples,
-            upper=self.positive_margin,
-            lower=self.negative_margin,
-            over_active=self.reduction == "mean_nz",
-        )

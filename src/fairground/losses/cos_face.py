@@ -14,8 +14,7 @@ Departures from the paper
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
@@ -47,9 +46,7 @@ class CosFaceLoss(Loss):
         self.scale = scale
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "cos_face")
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean cross-entropy over the scaled cosines, the own class handicapped by the margin."""
         if not is_held(len(labels), len(self.weights)):
             return class_cross_entropy(

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
 from fairground.contracts.miner import Miner
@@ -79,9 +79,7 @@ class CrossBatchMemoryLoss(Loss):
         for count in ("pointer", "filled", "step"):
             self.register_buffer(count, torch.zeros((), dtype=torch.long))
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the wrapped loss over the batch and the memory; in training, remember the batch."""
         filled = int(self.filled) if int(self.step) >= self.start else 0
         pool = torch.cat([embeddings, self.memory[:filled].to(embeddings.dtype)])

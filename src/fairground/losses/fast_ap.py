@@ -15,9 +15,9 @@ Departures from the paper
 from typing import ClassVar
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from fairground.contracts.loss import KernelResult, Loss, Tuples
+from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
 from fairground.functional.pairs import normalize, pair_masks
 from fairground.functional.reductions import mean_where, soft_bins, zero_unless
@@ -29,15 +29,14 @@ class FastApLoss(Loss):
     """`bins` is the number of intervals the squared distances, 0 to 4, are cut into."""
 
     tunable: ClassVar[dict[str, Integer]] = {"bins": Integer(low=2, high=250)}
+    kernel = ranking_losses.fast_ap
 
     def __init__(self, *, bins: int = 10) -> None:
         super().__init__()
         require(bins >= 2, f"fast_ap.bins must be at least 2; got {bins}")
         self.bins = bins
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean over anchors with positives; 0 without a positive or without a negative."""
         z = normalize(embeddings)
         positive, negative = pair_masks(labels)
@@ -51,8 +50,3 @@ class FastApLoss(Loss):
         n_positives = positive.sum(1)
         loss = 1 - mean_where(n_positives > 0, precision.sum(1) / n_positives.clamp_min(1))
         return zero_unless(positive.any() & negative.any(), loss)
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult:
-        return ranking_losses.fast_ap(embeddings, labels, bins=self.bins)

@@ -15,15 +15,13 @@ Departures from the paper
 
 from typing import ClassVar, Literal
 
-import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from fairground.contracts.loss import KernelResult, Loss, Pairs, Triplets, Tuples
+from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.pairs import distances, normalize, pair_weights
 from fairground.functional.reductions import weighted_logsumexp, with_norm_penalty
 from fairground.kernels import log_sum_losses
-from fairground.kernels.log_sum_losses import add_norm_penalty
 from fairground.spec.space import LogReal, Real
 
 
@@ -36,6 +34,7 @@ class GeneralisedLiftedStructureLoss(Loss):
         "norm_weight": LogReal(low=1e-4, high=1),
     }
     on_sphere: bool = False
+    kernel = log_sum_losses.generalised_lifted_structure
 
     def __init__(
         self,
@@ -56,9 +55,7 @@ class GeneralisedLiftedStructureLoss(Loss):
         self.norm_power = norm_power
         self.on_sphere = normalise
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the reduced terms; the norm's price alone without a positive or without a negative."""
         x = normalize(embeddings) if self.normalise else embeddings
         d = distances(x, x)
@@ -71,16 +68,3 @@ class GeneralisedLiftedStructureLoss(Loss):
             is_eligible = pairs.positive.any(1) & pairs.negative.any(1)
             loss = loss / is_eligible.sum().clamp_min(1)
         return with_norm_penalty(loss, embeddings, self.norm_weight, self.norm_power)
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        result = log_sum_losses.generalised_lifted_structure(
-            embeddings,
-            labels,
-            tuples,
-            margin=self.margin,
-            normalise=self.normalise,
-            over_anchors=self.reduction == "mean_anchor",
-        )
-        return add_norm_penalty(result, embeddings, self.norm_weight, self.norm_power)

@@ -17,9 +17,9 @@ Departures from the paper
 from typing import ClassVar
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from fairground.contracts.loss import KernelResult, Loss, Pairs, Triplets, Tuples, as_pairs
+from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples, as_pairs
 from fairground.errors import require
 from fairground.functional.pairs import normalize, pair_masks
 from fairground.functional.reductions import SoftBins, soft_bins, zero_unless
@@ -32,6 +32,7 @@ class HistogramLoss(Loss):
 
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Integer]] = {"nodes": Integer(low=5, high=201)}
+    kernel = ranking_losses.histogram
 
     def __init__(self, *, nodes: int = 65, roth_code: bool = False) -> None:
         super().__init__()
@@ -40,21 +41,13 @@ class HistogramLoss(Loss):
         self.roth_code = roth_code
         self.finds = _finds(nodes, roth_code=roth_code)
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the overlap of the two histograms; 0 without a positive or without a negative pair."""
         z = normalize(embeddings)
-        positive, negative = _unordered(labels, tuples)
+        positive, negative = self.unordered_pairs(labels, tuples)
         positions = ((z @ z.T + 1) * ((self.nodes - 1) / 2)).clamp(0, self.nodes - 1)
         overlap = self._histogram(positions, negative) @ self._histogram(positions, positive).cumsum(0)
         return zero_unless(positive.any() & negative.any(), overlap)
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult:
-        lower, upper = self.finds
-        return ranking_losses.histogram(embeddings, *_unordered(labels, tuples), lower=lower, upper=upper)
 
     def known_bugs(self) -> tuple[str, ...]:
         if not self.roth_code:
@@ -64,6 +57,17 @@ class HistogramLoss(Loss):
             f"histogram.roth_code drops the upper node in {n_lost} of {self.nodes - 1} intervals, as the code of Roth "
             "et al. does by comparing floating-point numbers",
         )
+
+    @staticmethod
+    def unordered_pairs(labels: Tensor, tuples: Tuples | None) -> tuple[Tensor, Tensor]:
+        """Return the positive and the negative pairs (n, n), each pair in both orders and so counted twice."""
+        if tuples is None:
+            return pair_masks(labels)
+        n, pairs = len(labels), as_pairs(tuples)
+        nothing = labels.new_zeros(n * n, dtype=torch.bool)
+        positive = nothing.index_fill(0, pairs.positive_anchor * n + pairs.positive, True).view(n, n)
+        negative = nothing.index_fill(0, pairs.negative_anchor * n + pairs.negative, True).view(n, n)
+        return positive | positive.T, negative | negative.T
 
     def _histogram(self, positions: Tensor, mask: Tensor) -> Tensor:
         """Return the shares (nodes,) of the marked positions (n, n), which add up to 1."""
@@ -80,14 +84,3 @@ def _finds(nodes: int, *, roth_code: bool) -> tuple[tuple[float, ...], tuple[flo
     support = [r * width - 1 for r in intervals] + [1.0]
     lower = tuple(float(r * width - 1 == support[r]) for r in intervals)
     return lower, tuple(float(r * width - 1 == support[r + 1] - width) for r in intervals)
-
-
-def _unordered(labels: Tensor, tuples: Tuples | None) -> tuple[Tensor, Tensor]:
-    """Return the positive and the negative pairs (n, n), each pair in both orders and so counted twice."""
-    if tuples is None:
-        return pair_masks(labels)
-    n, pairs = len(labels), as_pairs(tuples)
-    nothing = labels.new_zeros(n * n, dtype=torch.bool)
-    positive = nothing.index_fill(0, pairs.positive_anchor * n + pairs.positive, True).view(n, n)
-    negative = nothing.index_fill(0, pairs.negative_anchor * n + pairs.negative, True).view(n, n)
-    return positive | positive.T, negative | negative.T

@@ -17,9 +17,9 @@ Departures from the paper
 from typing import ClassVar
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from fairground.contracts.loss import KernelResult, Loss, Pairs, Triplets, Tuples
+from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.pairs import distances, normalize, pair_weights
 from fairground.functional.reductions import weighted_logsumexp, weighted_mean
@@ -32,6 +32,7 @@ class LiftedStructureLoss(Loss):
 
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=-0.2, high=2.0)}
+    kernel = log_sum_losses.lifted_structure
 
     def __init__(self, *, margin: float = 1.0) -> None:
         super().__init__()
@@ -40,9 +41,7 @@ class LiftedStructureLoss(Loss):
         )
         self.margin = margin
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean over positive pairs; 0 without a positive or without a negative."""
         z = normalize(embeddings)
         d = distances(z, z)
@@ -51,8 +50,3 @@ class LiftedStructureLoss(Loss):
         of_both_ends = torch.stack([negatives.unsqueeze(1).expand_as(d), negatives.expand_as(d)]).logsumexp(0)
         violation = (of_both_ends + d).relu()
         return weighted_mean(violation.square() / 2, pairs.positive)
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        return log_sum_losses.lifted_structure(embeddings, labels, tuples, margin=self.margin)

@@ -17,12 +17,12 @@ Departures from the paper
 from typing import ClassVar, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
-from fairground.contracts.loss import KernelResult, Loss, Triplets, Tuples
+from fairground.contracts.loss import Loss, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.pairs import distances, distances_of_pairs, normalize, pair_masks
-from fairground.functional.reductions import is_held, mean_of_parts, rows_of, sum_over_rows
+from fairground.functional.reductions import mean_of_parts, rows_of, sum_over_rows
 from fairground.kernels import pair_hinge_losses
 from fairground.spec.space import Real
 
@@ -36,6 +36,7 @@ class MarginLoss(Loss):
     accepts = (Triplets,)
     tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=-0.2, high=2.0), "beta": Real(low=-0.2, high=2.0)}
     is_learnable: ClassVar[bool] = True
+    kernel = pair_hinge_losses.margin
 
     def __init__(
         self,
@@ -65,12 +66,10 @@ class MarginLoss(Loss):
         self._setting = beta
         self._rounded = torch.tensor(beta, dtype=torch.float32, device="cpu").item()
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the sum over triplets over K, plus the price of beta; 0 without a triplet."""
         z = normalize(embeddings)
-        beta = self._borders(labels, embeddings.dtype)
+        beta = self.borders(labels, embeddings.dtype)
         if isinstance(tuples, Triplets):
             return self._over(z, beta[tuples.anchor], tuples)
         hinges, borders = sum_over_rows(lambda rows: self._parts(z, beta, labels, rows), len(z), len(z))
@@ -104,32 +103,12 @@ class MarginLoss(Loss):
         mean_beta = beta.sum() / max(1, triplets.size)
         return (near + far).sum() / k.clamp_min(1) + self.beta_weight * mean_beta
 
-    def _borders(self, labels: Tensor, dtype: torch.dtype) -> Tensor:
+    def borders(self, labels: Tensor, dtype: torch.dtype) -> Tensor:
         """Return the beta (n,) of each row."""
         beta = self.beta.to(dtype)
         # float32 cannot hold a setting such as 1.2: where beta has not moved, the setting itself is meant.
         beta = beta + torch.where(beta == self._rounded, self._setting - self._rounded, 0)
         return beta.expand(len(labels)) if self.n_classes is None else beta[labels]
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        if tuples is None and not is_held(len(labels), len(labels)):
-            return None
-        beta = self._borders(labels, embeddings.dtype)
-        own = torch.zeros_like(labels) if self.n_classes is None else labels
-        by_tuples = self.count == "tuples"
-        if isinstance(tuples, Triplets):
-            beta, own = beta[tuples.anchor], own[tuples.anchor]
-            result, by_own = pair_hinge_losses.of_listed(
-                embeddings, tuples, beta, margin=self.margin, beta_weight=self.beta_weight, by_tuples=by_tuples
-            )
-        else:
-            result, by_own = pair_hinge_losses.margin(
-                embeddings, labels, beta, margin=self.margin, beta_weight=self.beta_weight, by_tuples=by_tuples
-            )
-        by_beta = torch.zeros_like(self.beta, dtype=by_own.dtype).index_add_(0, own, by_own)
-        return KernelResult(result.value, result.gradient, (by_beta,))
 
     def known_bugs(self) -> tuple[str, ...]:
         if self.count == "pairs":

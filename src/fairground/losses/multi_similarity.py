@@ -20,13 +20,12 @@ Departures from the paper
 from typing import ClassVar, Literal
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from fairground.contracts.loss import KernelResult, Loss, Pairs, Triplets, Tuples
+from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.pairs import PairWeights, normalize, own_places, pair_weights
 from fairground.functional.reductions import (
-    is_held,
     mean_of_parts,
     rows_of,
     softplus,
@@ -47,6 +46,7 @@ class MultiSimilarityLoss(Loss):
         "beta": Real(low=0.01, high=100),
         "base": Real(low=0, high=1),
     }
+    kernel = log_sum_losses.multi_similarity
 
     def __init__(
         self,
@@ -77,9 +77,7 @@ class MultiSimilarityLoss(Loss):
         self.empty = empty
         self.self_positive_bug = self_positive_bug
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the reduced terms; a batch with one kind of pair keeps that half, unless `empty` says otherwise."""
         if len(labels) == 0:
             return zero_of(embeddings)
@@ -109,16 +107,6 @@ class MultiSimilarityLoss(Loss):
         hardest = torch.where(negative > 0, s, -torch.inf).amax(1, keepdim=True)
         weakest = torch.where(positive > 0, s, torch.inf).amin(1, keepdim=True)
         return PairWeights(positive * (s - epsilon < hardest), negative * (s + epsilon > weakest))
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        if self.self_positive_bug and tuples is None and not is_held(len(labels), len(labels)):
-            return None
-        settings = log_sum_losses.MultiSimilaritySettings(
-            self.alpha, self.beta, self.base, self.epsilon, self.empty, self.self_positive_bug
-        )
-        return log_sum_losses.multi_similarity(embeddings, labels, tuples, settings)
 
     def known_bugs(self) -> tuple[str, ...]:
         if not self.self_positive_bug:

@@ -19,7 +19,7 @@ Departures from the paper
 from typing import ClassVar, Literal
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples, as_pairs, is_eager
 from fairground.errors import require
@@ -52,9 +52,7 @@ class NPairLoss(Loss):
         self.on_sphere = normalise
         self.is_random = positives == "one_random"
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean over positive pairs; the norm's price alone without a positive or without a negative."""
         x = normalize(embeddings) if self.normalise else embeddings
         if self.positives == "one_per_class":

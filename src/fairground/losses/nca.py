@@ -15,9 +15,9 @@ Departures from the paper
 from typing import ClassVar
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from fairground.contracts.loss import KernelResult, Loss, Tuples
+from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
 from fairground.functional.pairs import normalize, pair_weights, squared_distances
 from fairground.functional.reductions import softplus, weighted_logsumexp
@@ -29,15 +29,14 @@ class NcaLoss(Loss):
     """`scale` multiplies squared distances: the larger, the fewer samples count as near."""
 
     tunable: ClassVar[dict[str, LogReal]] = {"scale": LogReal(low=0.01, high=100)}
+    kernel = log_sum_losses.nca
 
     def __init__(self, *, scale: float = 1.0) -> None:
         super().__init__()
         require(scale > 0, f"nca.scale must be above 0; got {scale}")
         self.scale = scale
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean over anchors with positives; 0 without a positive or without a negative."""
         z = normalize(embeddings)
         logits = -self.scale * squared_distances(z, z)
@@ -47,8 +46,3 @@ class NcaLoss(Loss):
         # -log(P / (P + N)) = log(1 + N / P)
         terms = torch.where(has_positive, softplus(negatives - positives), 0)
         return terms.sum() / has_positive.sum().clamp_min(1)
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        return log_sum_losses.nca(embeddings, labels, scale=self.scale)

@@ -14,8 +14,7 @@ Departures from the paper
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
@@ -44,9 +43,7 @@ class NormalisedSoftmaxLoss(Loss):
         self.temperature = temperature
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "normalised_softmax")
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean cross-entropy over cosines / temperature."""
         if not is_held(len(labels), len(self.weights)):
             return class_cross_entropy(embeddings, self.weights, labels, scale=1 / self.temperature)

@@ -19,9 +19,9 @@ from math import log
 from typing import ClassVar, Literal
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from fairground.contracts.loss import KernelResult, Loss, Pairs, Triplets, Tuples
+from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.pairs import normalize, pair_weights
 from fairground.functional.reductions import (
@@ -41,6 +41,7 @@ class NtXentLoss(Loss):
 
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, LogReal]] = {"temperature": LogReal(low=1e-5, high=100)}
+    kernel = log_sum_losses.nt_xent
 
     def __init__(self, *, temperature: float = 0.07, log_floor: float | Literal["tiny"] | None = None) -> None:
         super().__init__()
@@ -52,9 +53,7 @@ class NtXentLoss(Loss):
         self.temperature = temperature
         self.log_floor = log_floor
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean over positive pairs; 0 without a positive or without a negative."""
         z = normalize(embeddings)
 
@@ -65,19 +64,13 @@ class NtXentLoss(Loss):
             terms = tuplet_terms(pairs, negative=logits, positive=logits)
             if self.log_floor is not None:
                 # -log(e^-term + floor), which is not 0 without a negative
-                log_floor = log(self._floor(terms))
+                log_floor = log(self.floor(terms))
                 terms = (-log_floor - softplus(-terms - log_floor)) * pairs.negative.any()
             return weighted_parts(terms, pairs.positive)
 
         return mean_of_parts(sum_over_rows(parts, len(z), len(z)))
 
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        floor = self._floor(embeddings)
-        return log_sum_losses.nt_xent(embeddings, labels, tuples, temperature=self.temperature, floor=floor)
-
-    def _floor(self, like: Tensor) -> float:
+    def floor(self, like: Tensor) -> float:
         if self.log_floor == "tiny":
             return torch.finfo(like.dtype).tiny
         return self.log_floor or 0.0

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
@@ -49,9 +49,7 @@ class ProxyAnchorLoss(Loss):
         self.proxies = nn.Parameter(torch.empty(n_classes, embedding_dim))
         nn.init.kaiming_normal_(self.proxies, mode="fan_out")
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the pull of the proxies present plus the push of all proxies."""
         n_classes = len(self.proxies)
 

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
@@ -56,9 +56,7 @@ class ProxyNcaLoss(Loss):
         self.power = power
         self.proxies = class_vectors((n_classes, embedding_dim), initialisation, "proxy_nca")
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean of -log of the share of the own proxy."""
         if not self.positive_in_denominator and self.n_classes == 1:
             return zero_of(embeddings)

@@ -17,8 +17,7 @@ Departures from the paper
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
@@ -47,9 +46,7 @@ class ProxyNcaPpLoss(Loss):
         self.temperature = temperature
         self.proxies = class_vectors((n_classes, embedding_dim), initialisation, "proxy_nca_pp")
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean cross-entropy over -d^2 / T, with d^2 = 2 - 2 cos on the sphere."""
         if not is_held(len(labels), len(self.proxies)):
             return class_cross_entropy(embeddings, self.proxies, labels, scale=2 / self.temperature)

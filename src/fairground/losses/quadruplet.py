@@ -21,9 +21,9 @@ Departures from the paper
 from typing import ClassVar, Literal
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from fairground.contracts.loss import KernelResult, Loss, Triplets, Tuples
+from fairground.contracts.loss import Loss, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.pairs import distances, distances_of_pairs, draw_below, normalize, pair_masks
 from fairground.functional.reductions import mean_hinges, weighted_mean
@@ -41,6 +41,7 @@ class QuadrupletLoss(Loss):
         "second_margin": Real(low=-0.2, high=2.0),
     }
     is_random = True
+    kernel = tuple_hinge_losses.quadruplet
 
     def __init__(
         self,
@@ -62,14 +63,12 @@ class QuadrupletLoss(Loss):
         self.pairing = pairing
         self.reduction = reduction
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return both means; the second is 0 with fewer than three classes."""
         z = normalize(embeddings)
         if isinstance(tuples, Triplets):
             return self._over(z, labels, tuples, generator)
-        self._refuse_roth_code()
+        self.refuse_roth_code()
         d = distances(z, z)
         positive, negative = pair_masks(labels)
         n_positives, n_negatives = positive.sum(1), negative.sum(1)
@@ -83,7 +82,7 @@ class QuadrupletLoss(Loss):
     def _mean(self, hinges: HingeSum, n: Tensor) -> Tensor:
         return hinges.total / (hinges.n_active if self.reduction == "mean_nz" else n).clamp_min(1)
 
-    def _over(self, z: Tensor, labels: Tensor, triplets: Triplets, generator: torch.Generator | None) -> Tensor:
+    def _over(self, z: Tensor, labels: Tensor, triplets: Triplets, generator: Generator | None) -> Tensor:
         anchor, positive, negative = triplets
         fourth, exists = self._draw_fourth(labels, triplets, generator)
         # One list of three kinds of pairs: each list of its own may take a matrix of distances.
@@ -104,9 +103,7 @@ class QuadrupletLoss(Loss):
             weights = weights.masked_fill(is_known, 0)
         return first + weighted_mean(hinges, weights, self.reduction)
 
-    def _draw_fourth(
-        self, labels: Tensor, triplets: Triplets, generator: torch.Generator | None
-    ) -> tuple[Tensor, Tensor]:
+    def _draw_fourth(self, labels: Tensor, triplets: Triplets, generator: Generator | None) -> tuple[Tensor, Tensor]:
         """Return the row l (t,) drawn for each triplet, and whether there was any to draw."""
         anchor, _, negative = triplets
         if self.fourth == "strict":
@@ -114,24 +111,10 @@ class QuadrupletLoss(Loss):
         number, exists = _draw_stranger(negative, negative, negative, generator)
         return anchor[number], exists
 
-    def _refuse_roth_code(self) -> None:
+    def refuse_roth_code(self) -> None:
         require(
             self.fourth == "strict",
             "quadruplet.fourth = 'roth_code' draws from mined triplets: give a miner, or set it to 'strict'",
-        )
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        if tuples is not None:
-            return None
-        self._refuse_roth_code()
-        return tuple_hinge_losses.quadruplet(
-            embeddings,
-            labels,
-            margin=self.margin,
-            second_margin=self.second_margin,
-            over_active=self.reduction == "mean_nz",
         )
 
     def known_bugs(self) -> tuple[str, ...]:
@@ -142,9 +125,7 @@ class QuadrupletLoss(Loss):
         )
 
 
-def _draw_stranger(
-    labels: Tensor, one: Tensor, other: Tensor, generator: torch.Generator | None
-) -> tuple[Tensor, Tensor]:
+def _draw_stranger(labels: Tensor, one: Tensor, other: Tensor, generator: Generator | None) -> tuple[Tensor, Tensor]:
     """Return, for each pair of labels (t,), a random row that has neither, and whether there is any such row."""
     ordered, order = labels.sort(stable=True)
     low, high = torch.minimum(one, other), torch.maximum(one, other)

@@ -17,10 +17,9 @@ Departures from the paper
 
 from typing import ClassVar, Literal
 
-import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from fairground.contracts.loss import KernelResult, Loss, Tuples
+from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
 from fairground.functional.pairs import distances, normalize, pair_masks
 from fairground.functional.reductions import masked_softmax
@@ -36,6 +35,7 @@ class RankedListLoss(Loss):
         "margin": Real(low=0, high=1),
         "negative_temperature": Real(low=0, high=30),
     }
+    kernel = log_sum_losses.ranked_list
 
     def __init__(
         self,
@@ -66,9 +66,7 @@ class RankedListLoss(Loss):
         self.positive_temperature = positive_temperature
         self.weights = weights
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean over the batch; with one kind of pair only, that part of it."""
         z = normalize(embeddings)
         d = distances(z, z)
@@ -83,16 +81,3 @@ class RankedListLoss(Loss):
         if self.weights == "constant":
             shares = shares.detach()
         return (shares * v).sum() / max(1, len(v))
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        settings = log_sum_losses.RankedListSettings(
-            self.alpha,
-            self.margin,
-            self.negative_weight,
-            self.negative_temperature,
-            self.positive_temperature,
-            self.weights == "differentiated",
-        )
-        return log_sum_losses.ranked_list(embeddings, labels, settings)

@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from fairground.contracts.loss import KernelResult, Loss, Tuples
+from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
 from fairground.functional.pairs import normalize, pair_masks
 from fairground.functional.reductions import mean_where, soft_ranks, zero_unless
@@ -35,6 +35,7 @@ class RecallAtKLoss(Loss):
         "rank_temperature": LogReal(low=1e-3, high=1),
         "count_temperature": LogReal(low=0.1, high=10),
     }
+    kernel = ranking_losses.recall_at_k
 
     def __init__(
         self,
@@ -53,9 +54,7 @@ class RecallAtKLoss(Loss):
         self.count_temperature = count_temperature
         self.query_in_ranking = query_in_ranking
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean over anchors with positives; 0 without a positive or without a negative."""
         z, ks = normalize(embeddings), embeddings.new_tensor(self.ks)
         positive, negative = pair_masks(labels)
@@ -70,18 +69,6 @@ class RecallAtKLoss(Loss):
         recall = torch.minimum(n_within, ks) / torch.minimum(ks, n_positives).clamp_min(1)
         loss = 1 - mean_where((n_positives > 0).expand_as(recall), recall)
         return zero_unless(positive.any() & negative.any(), loss)
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult:
-        return ranking_losses.recall_at_k(
-            embeddings,
-            labels,
-            ks=self.ks,
-            rank_temperature=self.rank_temperature,
-            count_temperature=self.count_temperature,
-            query_in_ranking=self.query_in_ranking,
-        )
 
     def known_bugs(self) -> tuple[str, ...]:
         if not self.query_in_ranking:

@@ -18,9 +18,9 @@ Departures from the paper
 from typing import ClassVar
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from fairground.contracts.loss import KernelResult, Loss, Tuples
+from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
 from fairground.functional.pairs import normalize, pair_masks
 from fairground.functional.reductions import mean_where, soft_ranks, zero_unless
@@ -32,6 +32,7 @@ class SmoothApLoss(Loss):
     """`temperature` is how far apart two cosines must be for their order to count as certain."""
 
     tunable: ClassVar[dict[str, LogReal]] = {"temperature": LogReal(low=1e-3, high=1)}
+    kernel = ranking_losses.smooth_ap
 
     def __init__(self, *, temperature: float = 0.01, query_in_ranking: bool = False) -> None:
         super().__init__()
@@ -39,9 +40,7 @@ class SmoothApLoss(Loss):
         self.temperature = temperature
         self.query_in_ranking = query_in_ranking
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean over anchors with positives; 0 without a positive or without a negative."""
         z = normalize(embeddings)
         positive, negative = pair_masks(labels)
@@ -53,13 +52,6 @@ class SmoothApLoss(Loss):
         rank, rank_among_positives = soft_ranks(z @ z.T, among, self.temperature)
         precision = torch.where(ranked, rank_among_positives / rank, 0).sum(1) / ranked.sum(1).clamp_min(1)
         return zero_unless(positive.any() & negative.any(), 1 - mean_where(has_positives, precision))
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult:
-        return ranking_losses.smooth_ap(
-            embeddings, labels, temperature=self.temperature, query_in_ranking=self.query_in_ranking
-        )
 
     def known_bugs(self) -> tuple[str, ...]:
         if not self.query_in_ranking:

@@ -20,18 +20,16 @@ Departures from the paper
 from typing import ClassVar, Literal
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from fairground.contracts.loss import KernelResult, Loss, Pairs, Triplets, Tuples, as_pairs
+from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples, as_pairs
 from fairground.errors import require
 from fairground.functional.pairs import distances_of_pairs, normalize, pair_masks, pair_weights, squared_distances
 from fairground.functional.reductions import mean_hinges, weighted_mean
 from fairground.functional.triplets import triplet_hinges
 from fairground.kernels import pair_hinge_losses
+from fairground.kernels.pair_hinge_losses import LEAST_SIGNAL
 from fairground.spec.space import Real
-
-#: the least sum of squares of a centred anchor
-LEAST_SIGNAL = 1e-12
 
 
 class SnrLoss(Loss):
@@ -43,6 +41,7 @@ class SnrLoss(Loss):
         "negative_margin": Real(low=0.0, high=2.0),
         "zero_mean_weight": Real(low=0.0, high=1.0),
     }
+    kernel = pair_hinge_losses.snr
 
     def __init__(
         self,
@@ -70,11 +69,9 @@ class SnrLoss(Loss):
         if form == "triplet":
             self.accepts = (Triplets,)
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the loss of the chosen form; a kind of pairs that is missing costs 0."""
-        self._refuse_one_dimension(embeddings)
+        self.refuse_one_dimension(embeddings)
         z = normalize(embeddings)
         centred = z - z.mean(1, keepdim=True)
         # The number of dimensions cancels: sums of squares stand for variances. For all pairs they are taken from the
@@ -111,20 +108,7 @@ class SnrLoss(Loss):
             of_negatives, negative, self.reduction
         )
 
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        self._refuse_one_dimension(embeddings)
-        if tuples is not None:
-            return None
-        over_active = self.reduction == "mean_nz"
-        penalty = pair_hinge_losses.Penalty(LEAST_SIGNAL, self.zero_mean_weight)
-        if self.form == "contrastive":
-            borders = self.positive_margin, self.negative_margin
-            return pair_hinge_losses.of_pairs(embeddings, labels, borders, penalty, over_active=over_active)
-        return pair_hinge_losses.of_triplets(embeddings, labels, self.margin, penalty, over_active=over_active)
-
-    def _refuse_one_dimension(self, embeddings: Tensor) -> None:
+    def refuse_one_dimension(self, embeddings: Tensor) -> None:
         require(embeddings.shape[1] >= 2, "SnrLoss takes embeddings of at least 2 dimensions: one has no variance")
 
 

@@ -22,7 +22,7 @@ from math import sqrt
 from typing import ClassVar, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 from torch.nn import functional
 
 from fairground.contracts.loss import Loss, Tuples
@@ -83,9 +83,7 @@ class SoftTripleLoss(Loss):
         bound = 1 / sqrt(n_classes * n_centres)
         self.centres = nn.Parameter(torch.empty(n_classes, n_centres, embedding_dim).uniform_(-bound, bound))
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean cross-entropy over the softly chosen centres, plus the pull between a class's centres."""
         if self.roth_code:
             return self._as_released(embeddings, labels)

@@ -24,8 +24,7 @@ from collections.abc import Mapping
 from math import pi
 from typing import ClassVar, Literal
 
-import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
@@ -64,9 +63,7 @@ class SphereFaceLoss(Loss):
         self.scale = scale
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "sphere_face")
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean cross-entropy over cosines times embedding length, the own angle multiplied."""
         scale = self.scale * norms(embeddings)
         if not is_held(len(labels), len(self.weights)):

@@ -19,8 +19,7 @@ from collections.abc import Mapping
 from math import pi, radians
 from typing import ClassVar, Literal
 
-import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
@@ -74,9 +73,7 @@ class SubCentreArcFaceLoss(Loss):
         self.fallback = fallback
         self.weights = class_vectors((n_classes, n_centres, embedding_dim), initialisation, name)
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean cross-entropy over scaled cosines with the nearest centres, the own angle widened."""
         if not self._is_held(labels):
             return class_cross_entropy(

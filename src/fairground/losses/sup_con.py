@@ -16,9 +16,9 @@ Departures from the paper
 from typing import ClassVar
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from fairground.contracts.loss import KernelResult, Loss, Pairs, Triplets, Tuples
+from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.pairs import normalize, pair_weights
 from fairground.functional.reductions import mean_of_parts, nonzero_parts, rows_of, sum_over_rows, weighted_logsumexp
@@ -31,15 +31,14 @@ class SupConLoss(Loss):
 
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, LogReal]] = {"temperature": LogReal(low=1e-3, high=10)}
+    kernel = log_sum_losses.sup_con
 
     def __init__(self, *, temperature: float = 0.1) -> None:
         super().__init__()
         require(temperature > 0, f"sup_con.temperature must be above 0; got {temperature}")
         self.temperature = temperature
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean over anchors with positives; 0 without a positive or without a negative."""
         z = normalize(embeddings)
 
@@ -54,8 +53,3 @@ class SupConLoss(Loss):
             return nonzero_parts(torch.where(is_eligible, everyone - mean_positive, 0))
 
         return mean_of_parts(sum_over_rows(parts, len(z), len(z)))
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        return log_sum_losses.sup_con(embeddings, labels, tuples, temperature=self.temperature)

@@ -18,9 +18,9 @@ Departures from the paper
 from typing import ClassVar, Literal
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from fairground.contracts.loss import KernelResult, Loss, Triplets, Tuples
+from fairground.contracts.loss import Loss, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.pairs import (
     PairMasks,
@@ -31,7 +31,6 @@ from fairground.functional.pairs import (
     squared_distances,
 )
 from fairground.functional.reductions import (
-    is_held,
     mean_hinges,
     mean_of_parts,
     rows_of,
@@ -49,6 +48,7 @@ class TripletLoss(Loss):
 
     accepts = (Triplets,)
     tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=-0.2, high=2.0)}
+    kernel = tuple_hinge_losses.triplet
 
     def __init__(
         self,
@@ -71,9 +71,7 @@ class TripletLoss(Loss):
         self.swap = swap
         self.smooth = smooth
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean over triplets; 0 when there is none."""
         z = normalize(embeddings)
         if isinstance(tuples, Triplets):
@@ -122,18 +120,3 @@ class TripletLoss(Loss):
 
         total, n_active = sum_over_blocks(of_anchors, len(matrix), len(matrix) ** 2).unbind()
         return HingeSum(total, n_active)
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        """Return the same by compiled loops; not for mined triplets with `swap` or `smooth`."""
-        if tuples is None and not (self.swap or self.smooth or is_held(len(labels), len(labels))):
-            return None
-        settings = tuple_hinge_losses.TripletSettings(
-            self.margin, self.power == 2, self.reduction == "mean_nz", self.swap, self.smooth
-        )
-        if tuples is None:
-            return tuple_hinge_losses.triplet(embeddings, labels, settings)
-        if self.swap or self.smooth or not isinstance(tuples, Triplets):
-            return None
-        return tuple_hinge_losses.triplet_of_listed(embeddings, tuples, settings)

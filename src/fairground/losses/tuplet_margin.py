@@ -16,10 +16,9 @@ Departures from the paper
 from math import radians
 from typing import ClassVar
 
-import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
-from fairground.contracts.loss import KernelResult, Loss, Pairs, Triplets, Tuples
+from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
 from fairground.errors import require
 from fairground.functional.pairs import normalize, pair_weights
 from fairground.functional.reductions import tuplet_terms, weighted_mean
@@ -32,6 +31,7 @@ class TupletMarginLoss(Loss):
 
     accepts = (Pairs, Triplets)
     tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=0, high=30), "scale": Real(low=1, high=200)}
+    kernel = log_sum_losses.tuplet_margin
 
     def __init__(self, *, margin: float = 5.73, scale: float = 64.0) -> None:
         super().__init__()
@@ -40,9 +40,7 @@ class TupletMarginLoss(Loss):
         self.margin = margin
         self.scale = scale
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean over positive pairs; 0 without a positive or without a negative."""
         z = normalize(embeddings)
         cosines = z @ z.T
@@ -51,9 +49,3 @@ class TupletMarginLoss(Loss):
         pairs = pair_weights(embeddings, labels, tuples, repeats=True)
         terms = tuplet_terms(pairs, negative=self.scale * cosines, positive=self.scale * eased)
         return weighted_mean(terms, pairs.positive)
-
-    def kernel(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> KernelResult | None:
-        margin = radians(self.margin)
-        return log_sum_losses.tuplet_margin(embeddings, labels, tuples, margin=margin, scale=self.scale)
