@@ -20,7 +20,8 @@ def build(name, dtype=torch.float64, **chosen):
     sizes = {"n_classes": N_CLASSES, "embedding_dim": DIMENSION}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        loss = kind(**{key: sizes[key] for key in inspect.signature(kind).parameters if key in sizes}, **chosen)
+        taken = {key: sizes[key] for key in inspect.signature(kind).parameters if key in sizes}
+        loss = kind(**{**taken, **chosen})
     return loss.to(dtype)
 
 

@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairground.contracts.loss import Triplets
 from fairground.errors import InputError
 from fairground.spec.catalogue import find
 from fairground.spec.space import Choice
@@ -35,12 +36,6 @@ def test_the_docstring_says_formula_paper_and_departures(name):
     assert docstring is not None
     for heading in ("Formula\n", "Paper\n", "Departures from the paper\n"):
         assert heading in docstring
-
-
-@each_loss
-def test_what_is_tunable_can_be_set(name):
-    kind = find("losses", name)
-    assert set(kind.tunable) <= set(inspect.signature(kind).parameters)
 
 
 @each_loss
@@ -143,7 +138,7 @@ def test_any_integers_will_do_for_labels(name):
 def test_a_label_without_class_weights_is_refused(name):
     embeddings, labels = batch(seed=6)
     for bad in (N_CLASSES, -1):
-        with pytest.raises(InputError, match=r"label"):
+        with pytest.raises(InputError, match=f"{name} knows the labels 0 to {N_CLASSES - 1}"):
             build(name)(embeddings, torch.where(labels == 0, bad, labels))
 
 
@@ -157,20 +152,13 @@ def test_with_little_to_learn_from_value_and_gradient_are_finite(name, labels):
 
 
 @pytest.mark.parametrize("name", ON_PAIRS)
-def test_with_nothing_to_learn_from_the_loss_is_zero_with_a_gradient_to_take(name):
-    embeddings, _ = batch(1)
-    value, gradient = value_and_gradient(build(name), embeddings, torch.tensor([3]))
-    assert value == 0
-    assert torch.equal(gradient, torch.zeros_like(gradient))
-
-
-@pytest.mark.parametrize("name", [n for n in ON_PAIRS if n not in PRICES_PAIRS_APART])
-@pytest.mark.parametrize("labels", [[0, 1, 2, 3], [5, 5, 5, 5], [0, 1], [5, 5]], ids=str)
-def test_without_a_positive_or_without_a_negative_there_is_nothing_to_learn_from(name, labels):
-    embeddings, _ = batch(len(labels), seed=14)
-    value, gradient = value_and_gradient(build(name), embeddings, torch.tensor(labels))
-    assert value == 0
-    assert torch.equal(gradient, torch.zeros_like(gradient))
+@pytest.mark.parametrize("labels", [[3], [0, 1, 2, 3], [5, 5, 5, 5], [0, 1], [5, 5]], ids=str)
+def test_with_nothing_to_learn_from_the_loss_is_zero_with_a_gradient_to_take(name, labels):
+    if len(labels) == 1 or name not in PRICES_PAIRS_APART:
+        embeddings, _ = batch(len(labels), seed=14)
+        value, gradient = value_and_gradient(build(name), embeddings, torch.tensor(labels))
+        assert value == 0
+        assert torch.equal(gradient, torch.zeros_like(gradient))
 
 
 @pytest.mark.parametrize("name", PRICES_PAIRS_APART)
@@ -269,6 +257,9 @@ def test_shapes_that_do_not_fit_are_refused(name):
     for bad, names in ((embeddings[0], labels), (embeddings, labels[:-1]), (embeddings, labels.double())):
         with pytest.raises(InputError, match="takes"):
             build(name)(bad, names)
+    if not build(name).accepts:
+        with pytest.raises(InputError, match="takes no tuples from a miner; got Triplets"):
+            build(name)(embeddings, labels, Triplets(*[labels] * 3))
 
 
 BATCHES = st.tuples(

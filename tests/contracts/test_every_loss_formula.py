@@ -10,15 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from fairground.contracts.loss import Loss
 from fairground.spec.catalogue import find
-from tests.contracts.losses import (
-    NAMES,
-    batch,
-    build,
-    built_variants,
-    random_batch,
-    random_tuples,
-    tuple_kinds,
-)
+from tests.contracts.losses import NAMES, batch, build, built_variants, random_batch, random_tuples, tuple_kinds
 
 each_loss = pytest.mark.parametrize("name", NAMES)
 #: these hold some weights constant in their gradient by definition: theirs is not that of their value
@@ -189,12 +181,6 @@ def test_a_learnable_loss_can_be_wrapped_for_distributed_training(name):
         loss(embeddings, labels, generator=seeded()).backward()
     ours = [weight.grad for weight in wrapped.parameters()]
     agree(ours, [weight.grad for weight in plain.parameters()], 1e-12, name)
-
-
-@each_loss
-def test_what_a_loss_says_of_itself_is_so(name):
-    loss = build(name)
-    assert loss.is_learnable == any(True for _ in loss.parameters())
 
 
 @each_loss

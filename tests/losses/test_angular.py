@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from fairground.contracts.loss import Pairs
-from fairground.errors import InputError
 from fairground.losses import AngularLoss, NPairLoss
 from tests.losses import loops
 from tests.losses.fixtures import F8, F8B, X
@@ -65,19 +64,3 @@ def test_mined_pairs_replace_both_positives_and_negatives():
 @pytest.mark.parametrize("settings", [{}, {"npair_weight": 1.0}, {"positives": "one_random"}, {"alpha": 80.0}])
 def test_edges(settings):
     loops.check_edges(AngularLoss(**settings))
-
-
-@pytest.mark.parametrize(
-    ("settings", "complaint"),
-    [
-        ({"alpha": 90}, "angular.alpha must be between 0 and 90 degrees; got 90"),
-        ({"angular_weight": -1}, "angular.angular_weight must not be negative; got -1"),
-        ({"npair_weight": -1}, "angular.npair_weight must not be negative; got -1"),
-        ({"positives": "one_per_class"}, "angular.positives must be 'all' or 'one_random'; got 'one_per_class'"),
-        ({"norm_weight": -1}, "angular.norm_weight must not be negative; got -1"),
-        ({"norm_power": 0}, "angular.norm_power must be 1 or 2; got 0"),
-    ],
-)
-def test_refuses(settings, complaint):
-    with pytest.raises(InputError, match=complaint):
-        AngularLoss(**settings)

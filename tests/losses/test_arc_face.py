@@ -3,7 +3,6 @@ from math import acos, cos, exp, log, pi, sin
 import pytest
 import torch
 
-from fairground.errors import InputError
 from fairground.losses import ArcFaceLoss, NormalisedSoftmaxLoss
 from tests.losses.fixtures import F8, F8B, PROXIES, X
 from tests.losses.pinned import FACTS, cosine, pinned
@@ -98,18 +97,3 @@ def test_finite_gradient_on_and_opposite_the_own_class(sign, dtype):
     loss(leaf, F8).backward()
     assert leaf.grad.isfinite().all()
     assert loss.weights.grad.isfinite().all()
-
-
-@pytest.mark.parametrize(
-    ("settings", "complaint"),
-    [
-        ({"margin": 4}, r"arc_face.margin must be in \[0, pi\] radians or \[0, 180\] degrees; got 4 radians"),
-        ({"margin": 200, "margin_unit": "degrees"}, r"got 200 degrees"),
-        ({"margin_unit": "turns"}, r"arc_face.margin_unit must be 'radians' or 'degrees'; got 'turns'"),
-        ({"scale": -1}, r"arc_face.scale must be above 0; got -1"),
-        ({"clamp_min": 1.0}, r"arc_face.clamp_min must be None or in \[-1, 1\); got 1.0"),
-    ],
-)
-def test_refuses(settings, complaint):
-    with pytest.raises(InputError, match=complaint):
-        ArcFaceLoss(**FACTS, **settings)

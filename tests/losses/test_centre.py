@@ -3,7 +3,6 @@ from math import exp, log
 import pytest
 import torch
 
-from fairground.errors import InputError
 from fairground.losses import CentreLoss
 from tests.losses.fixtures import F8, PROXIES, X
 from tests.losses.pinned import FACTS
@@ -49,12 +48,3 @@ def test_centres_move_to_their_samples():
         step.step()
     means = torch.stack([X[c == F8].mean(0) for c in range(4)])
     assert torch.allclose(loss.centres, means, atol=1e-6)
-
-
-def test_refuses():
-    with pytest.raises(InputError, match=r"centre.weight must be 0 or more; got -1"):
-        CentreLoss(**FACTS, weight=-1)
-    with pytest.raises(InputError, match=r"centre.n_classes must be at least 1; got 0"):
-        CentreLoss(n_classes=0, embedding_dim=2)
-    with pytest.raises(InputError, match="centre knows the labels 0 to 3"):
-        CentreLoss(**FACTS)(X.float(), F8 + 1)

@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-from fairground.errors import InputError
 from fairground.losses import ContrastiveLoss, CrossBatchMemoryLoss, TripletLoss
 from fairground.spec.catalogue import find, list_room
 from fairground.spec.load import load_run
@@ -169,23 +168,3 @@ def test_a_spec_can_say_it():
     assert isinstance(memory.loss, TripletLoss)
     assert memory.loss.margin == 0.3
     assert memory.size == 64
-
-
-@pytest.mark.parametrize(
-    ("settings", "complaint"),
-    [
-        ({"size": 0}, r"cross_batch_memory.size must be at least 1; got 0"),
-        ({"start": -1}, r"cross_batch_memory.start must be 0 or more; got -1"),
-        ({"loss": "arc_face"}, r"cross_batch_memory.loss must be a loss on pairs or triplets; arc_face looks at"),
-        ({"loss": "cross_batch_memory"}, r"cross_batch_memory looks at the whole batch by itself"),
-        ({"loss": "triplett"}, r"no loss 'triplett'. Did you mean 'triplet'\?"),
-        ({"loss": "torch.nn:MSELoss"}, r"wraps fairground's own losses; torch.nn:MSELoss is not one"),
-        ({"settings": {"negative_margn": 1}}, r"no setting 'negative_margn' of contrastive .* mean 'negative_margin'"),
-        ({"loss": "margin", "settings": {"n_classes": 2}}, r"no setting 'n_classes' of margin"),
-        ({"miner_settings": {"low": 1}}, r"cross_batch_memory.miner_settings needs a miner"),
-        ({"loss": "triplet", "miner": "multi_similarity"}, r"multi_similarity gives tuples that triplet does not take"),
-    ],
-)
-def test_refuses(settings, complaint):
-    with pytest.raises(InputError, match=complaint):
-        _build(**settings)

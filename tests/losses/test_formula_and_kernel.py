@@ -138,25 +138,6 @@ def tuples_for(loss: Loss, labels: torch.Tensor) -> list[Tuples | None]:
 
 
 @pytest.mark.parametrize(("name", "settings"), SETTINGS + MINED, ids=str)
-def test_second_derivatives_agree_with_finite_differences(name, settings):
-    loss = build(name, settings)
-    embeddings, labels = ample()
-    for tuples in tuples_for(loss, labels):
-
-        def value(x, tuples=tuples):
-            return loss(x, labels, tuples, generator=torch.Generator().manual_seed(1))
-
-        leaf = embeddings.clone().requires_grad_()
-        # `circle` and `ranked_list` hold weights constant: their gradient is not that of their value.
-        if name not in ("circle", "ranked_list") or settings.get("weights") == "differentiated":
-            assert torch.autograd.gradgradcheck(value, (leaf,), atol=1e-4, rtol=1e-3)
-        (first,) = torch.autograd.grad(value(leaf), leaf, create_graph=True)
-        (second,) = torch.autograd.grad(first.square().sum(), leaf, allow_unused=True)
-        assert second is not None
-        assert second.isfinite().all()
-
-
-@pytest.mark.parametrize(("name", "settings"), SETTINGS + MINED, ids=str)
 def test_second_derivatives_of_degenerate_batches_are_finite(name, settings):
     loss = build(name, settings)
     for seed in range(24):

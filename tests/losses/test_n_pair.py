@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from fairground.contracts.loss import Pairs
-from fairground.errors import InputError
 from fairground.losses import NPairLoss
 from tests.losses import loops
 from tests.losses.fixtures import F8, F8B, X
@@ -118,16 +117,3 @@ def test_long_embeddings_do_not_overflow():
     value, gradient = loops.gradient_of(NPairLoss(), 100 * X.float(), F8)
     assert 1000 < value < float("inf")
     assert gradient.isfinite().all()
-
-
-@pytest.mark.parametrize(
-    ("settings", "complaint"),
-    [
-        ({"positives": "some"}, "n_pair.positives must be 'all', 'one_random' or 'one_per_class'; got 'some'"),
-        ({"norm_weight": -1}, "n_pair.norm_weight must not be negative; got -1"),
-        ({"norm_power": 3}, "n_pair.norm_power must be 1 or 2; got 3"),
-    ],
-)
-def test_refuses(settings, complaint):
-    with pytest.raises(InputError, match=complaint):
-        NPairLoss(**settings)

@@ -3,7 +3,6 @@ from math import exp, log
 import pytest
 import torch
 
-from fairground.errors import InputError
 from fairground.losses import NormalisedSoftmaxLoss
 from tests.losses.fixtures import F8, F8B, PROXIES, X
 from tests.losses.pinned import FACTS, cosine, pinned
@@ -51,17 +50,3 @@ def test_one_class_leaves_nothing_to_learn():
     value.backward()
     assert value.item() == 0
     assert leaf.grad.abs().max() == 0
-
-
-@pytest.mark.parametrize(
-    ("settings", "complaint"),
-    [
-        ({"temperature": 0}, r"normalised_softmax.temperature must be above 0; got 0"),
-        ({"initialisation": "zeros"}, r"normalised_softmax.initialisation must be .* got 'zeros'"),
-        ({"n_classes": 0}, r"normalised_softmax.n_classes must be at least 1; got 0"),
-        ({"embedding_dim": 0}, r"normalised_softmax.embedding_dim must be at least 1; got 0"),
-    ],
-)
-def test_refuses(settings, complaint):
-    with pytest.raises(InputError, match=complaint):
-        NormalisedSoftmaxLoss(**{**FACTS, **settings})

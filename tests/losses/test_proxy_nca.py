@@ -3,7 +3,6 @@ from math import exp, log
 import pytest
 import torch
 
-from fairground.errors import InputError
 from fairground.losses import NormalisedSoftmaxLoss, ProxyNcaLoss
 from tests.losses.fixtures import F8, F8B, PROXIES, X
 from tests.losses.pinned import FACTS, cosine, pinned
@@ -71,15 +70,3 @@ def test_finite_gradient_on_the_proxy(power):
     leaf = PROXIES[F8].clone().requires_grad_()
     loss(leaf, F8).backward()
     assert leaf.grad.isfinite().all()
-
-
-@pytest.mark.parametrize(
-    ("settings", "complaint"),
-    [
-        ({"scale": 0}, r"proxy_nca.scale must be above 0; got 0"),
-        ({"power": 3}, r"proxy_nca.power must be 1 or 2; got 3"),
-    ],
-)
-def test_refuses(settings, complaint):
-    with pytest.raises(InputError, match=complaint):
-        ProxyNcaLoss(**FACTS, **settings)

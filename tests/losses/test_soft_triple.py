@@ -3,7 +3,6 @@ from math import exp, log, sqrt
 import pytest
 import torch
 
-from fairground.errors import InputError
 from fairground.losses import NormalisedSoftmaxLoss, SoftTripleLoss
 from tests.losses.fixtures import CENTRES, F8, F8B, PROXIES, X
 from tests.losses.pinned import FACTS, cosine, pinned
@@ -79,21 +78,3 @@ def test_a_small_gamma_chooses_the_nearest_centre_without_overflow():
 def test_says_that_the_released_code_is_wrong():
     assert "E30" in SoftTripleLoss(**FACTS, roth_code=True).known_bugs()[0]
     assert SoftTripleLoss(**FACTS).known_bugs() == ()
-
-
-@pytest.mark.parametrize(
-    ("settings", "complaint"),
-    [
-        ({"n_classes": 0}, r"soft_triple.n_classes must be at least 1; got 0"),
-        ({"embedding_dim": 0}, r"soft_triple.embedding_dim must be at least 1; got 0"),
-        ({"n_centres": 0}, r"soft_triple.n_centres must be at least 1; got 0"),
-        ({"scale": 0}, r"soft_triple.scale must be above 0; got 0"),
-        ({"gamma": 0}, r"soft_triple.gamma must be above 0; got 0"),
-        ({"margin": 3}, r"soft_triple.margin must be in \[0, 2\].* got 3"),
-        ({"reg_weight": -1}, r"soft_triple.reg_weight must be 0 or more; got -1"),
-        ({"reg_divisor": "kk"}, r"soft_triple.reg_divisor must be 'ckk' or 'pairs'; got 'kk'"),
-    ],
-)
-def test_refuses(settings, complaint):
-    with pytest.raises(InputError, match=complaint):
-        SoftTripleLoss(**{**FACTS, **settings})

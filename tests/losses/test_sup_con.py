@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from fairground.contracts.loss import Pairs
-from fairground.errors import InputError
 from fairground.losses import SupConLoss
 from tests.losses import loops
 from tests.losses.fixtures import F8, F8B, X
@@ -55,9 +54,3 @@ def test_anchors_with_nothing_left_to_learn_do_not_count():
 
 def test_edges():
     loops.check_edges(SupConLoss())
-    loops.check_invariances(SupConLoss())
-
-
-def test_refuses_a_temperature_of_zero():
-    with pytest.raises(InputError, match=r"sup_con\.temperature must be above 0; got 0"):
-        SupConLoss(temperature=0)

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from fairground.contracts.loss import Triplets
-from fairground.errors import InputError
 from fairground.losses import TripletLoss
 from tests.losses import loops
 from tests.losses.fixtures import F8, F8B, T8B, X
@@ -104,7 +103,6 @@ def test_smooth_of_nothing_gained_is_the_logarithm_of_two():
 @pytest.mark.parametrize("settings", [{}, {"power": 2}, {"swap": True}, {"smooth": True}])
 def test_edges(settings):
     loops.check_edges(TripletLoss(**settings))
-    loops.check_invariances(TripletLoss(**settings))
 
 
 def test_a_class_of_hundreds_is_searched_and_not_compared():
@@ -119,17 +117,3 @@ def test_a_class_of_hundreds_is_searched_and_not_compared():
     valid = (same & ~torch.eye(300, dtype=torch.bool)).unsqueeze(2) & ~same.unsqueeze(1)
     hinges = hinges[valid]
     assert plain[0] == pytest.approx((hinges.sum() / (hinges > 0).sum()).item(), abs=1e-10)
-
-
-@pytest.mark.parametrize(
-    ("settings", "complaint"),
-    [
-        ({"margin": 3}, r"triplet.margin must be in \[-2, 2\], the widest gap on a unit sphere; got 3"),
-        ({"margin": 5, "power": 2}, r"triplet.margin must be in \[-4, 4\], .* got 5"),
-        ({"power": 3}, "triplet.power must be 1 or 2; got 3"),
-        ({"reduction": "sum"}, "triplet.reduction must be 'mean_nz' or 'mean_all'; got 'sum'"),
-    ],
-)
-def test_refuses(settings, complaint):
-    with pytest.raises(InputError, match=complaint):
-        TripletLoss(**settings)

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from fairground.contracts.loss import Triplets
-from fairground.errors import InputError
 from fairground.losses import NtXentLoss, TupletMarginLoss
 from tests.losses import loops
 from tests.losses.fixtures import F8, X
@@ -57,16 +56,3 @@ def test_a_repeated_pair_counts_twice():
 
 def test_edges():
     loops.check_edges(TupletMarginLoss())
-    loops.check_invariances(TupletMarginLoss())
-
-
-@pytest.mark.parametrize(
-    ("settings", "complaint"),
-    [
-        ({"margin": 100}, r"tuplet_margin.margin must be in \[0, 90\] degrees; got 100"),
-        ({"scale": 0}, "tuplet_margin.scale must be above 0; got 0"),
-    ],
-)
-def test_refuses(settings, complaint):
-    with pytest.raises(InputError, match=complaint):
-        TupletMarginLoss(**settings)

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from fairground.errors import require
 from fairground.functional.pairs import normalize
-from fairground.functional.reductions import NOTHING, over_rows
+from fairground.functional.reductions import NOTHING, is_held, over_rows
 
 #: cosines stay this far from -1 and 1, where the slope of arccos is infinite
 CLEARANCE = 1e-7
@@ -66,7 +66,7 @@ def class_cross_entropy(
     vectors: Tensor,
     labels: Tensor,
     *,
-    scale: float | Tensor,
+    scale: float | Tensor = 1.0,
     similarity: Callable[[Tensor], Tensor] | None = None,
     own_similarity: Callable[[Tensor], Tensor] | None = None,
     own_in_sum: bool = True,
@@ -78,9 +78,15 @@ def class_cross_entropy(
     `own_similarity` replaces that with the own class; without `own_in_sum` the sum runs over the other classes. The
     cosines with a million classes are never held: blocks of classes give their part of each sum.
     """
+    of_cosines = similarity or (lambda cosine: cosine)
+    if own_in_sum and is_held(len(labels), vectors[..., 0].numel()):
+        own_class = labels.unsqueeze(1)
+        every = of_cosines((cosines if vectors.ndim == 2 else cosines_with_centres)(embeddings, vectors))
+        if own_similarity is not None:
+            every = every.scatter(1, own_class, own_similarity(every.gather(1, own_class)))
+        return mean_cross_entropy(scale * every, labels)
     z = normalize(embeddings)
     w = normalize(vectors.to(embeddings.dtype))
-    of_cosines = similarity or (lambda cosine: cosine)
     own = of_cosines((w[labels] @ z.unsqueeze(2)) if w.ndim == 3 else (z * w[labels]).sum(1, keepdim=True))
     own_logits = (scale * (own if own_similarity is None else own_similarity(own))).squeeze(1)
 

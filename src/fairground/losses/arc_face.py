@@ -27,11 +27,8 @@ from fairground.functional.prototypes import (
     angles,
     class_cross_entropy,
     class_vectors,
-    cosines,
-    mean_cross_entropy,
     widened_cosine,
 )
-from fairground.functional.reductions import is_held
 from fairground.spec.space import Range, Real
 
 #: the lowest cosine in the code of Roth et al.
@@ -82,20 +79,14 @@ class ArcFaceLoss(Loss):
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean cross-entropy over the scaled cosines, the angle to the own class widened by the margin."""
-        if not is_held(len(labels), len(self.weights)):
-            return class_cross_entropy(
-                embeddings,
-                self.weights,
-                labels,
-                scale=self.scale,
-                similarity=self._clamped,
-                own_similarity=None if self.roth_icml_no_margin else self._widened,
-            )
-        own = labels.unsqueeze(1)
-        cosine = self._clamped(cosines(embeddings, self.weights))
-        if not self.roth_icml_no_margin:
-            cosine = cosine.scatter(1, own, self._widened(cosine.gather(1, own)))
-        return mean_cross_entropy(self.scale * cosine, labels)
+        return class_cross_entropy(
+            embeddings,
+            self.weights,
+            labels,
+            scale=self.scale,
+            similarity=self._clamped,
+            own_similarity=None if self.roth_icml_no_margin else self._widened,
+        )
 
     def _clamped(self, cosine: Tensor) -> Tensor:
         return cosine if self.clamp_min is None else cosine.clamp_min(self.clamp_min)

@@ -18,8 +18,7 @@ from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
-from fairground.functional.prototypes import class_cross_entropy, class_vectors, cosines, mean_cross_entropy
-from fairground.functional.reductions import is_held
+from fairground.functional.prototypes import class_cross_entropy, class_vectors
 from fairground.spec.space import Range, Real
 
 
@@ -48,11 +47,6 @@ class CosFaceLoss(Loss):
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean cross-entropy over the scaled cosines, the own class handicapped by the margin."""
-        if not is_held(len(labels), len(self.weights)):
-            return class_cross_entropy(
-                embeddings, self.weights, labels, scale=self.scale, own_similarity=lambda own: own - self.margin
-            )
-        own = labels.unsqueeze(1)
-        cosine = cosines(embeddings, self.weights)
-        handicap = cosine.new_full(own.shape, -self.margin)
-        return mean_cross_entropy(self.scale * cosine.scatter_add(1, own, handicap), labels)
+        return class_cross_entropy(
+            embeddings, self.weights, labels, scale=self.scale, own_similarity=lambda own: own - self.margin
+        )

@@ -18,8 +18,7 @@ from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
-from fairground.functional.prototypes import class_cross_entropy, class_vectors, cosines, mean_cross_entropy
-from fairground.functional.reductions import is_held
+from fairground.functional.prototypes import class_cross_entropy, class_vectors
 from fairground.spec.space import LogReal, Range
 
 
@@ -45,6 +44,6 @@ class NormalisedSoftmaxLoss(Loss):
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean cross-entropy over cosines / temperature."""
-        if not is_held(len(labels), len(self.weights)):
-            return class_cross_entropy(embeddings, self.weights, labels, scale=1 / self.temperature)
-        return mean_cross_entropy(cosines(embeddings, self.weights) / self.temperature, labels)
+        return class_cross_entropy(
+            embeddings, self.weights, labels, similarity=lambda cosine: cosine / self.temperature
+        )

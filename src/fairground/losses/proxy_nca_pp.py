@@ -21,8 +21,7 @@ from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
-from fairground.functional.prototypes import class_cross_entropy, class_vectors, cosines, mean_cross_entropy
-from fairground.functional.reductions import is_held
+from fairground.functional.prototypes import class_cross_entropy, class_vectors
 from fairground.spec.space import LogReal, Range
 
 
@@ -48,7 +47,8 @@ class ProxyNcaPpLoss(Loss):
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean cross-entropy over -d^2 / T, with d^2 = 2 - 2 cos on the sphere."""
-        if not is_held(len(labels), len(self.proxies)):
-            return class_cross_entropy(embeddings, self.proxies, labels, scale=2 / self.temperature)
-        squared_distances = 2 - 2 * cosines(embeddings, self.proxies)
-        return mean_cross_entropy(-squared_distances / self.temperature, labels)
+
+        def similarity(cosine: Tensor) -> Tensor:
+            return -(2 - 2 * cosine) / self.temperature
+
+        return class_cross_entropy(embeddings, self.proxies, labels, similarity=similarity)

@@ -31,10 +31,8 @@ from fairground.functional.pairs import normalize
 from fairground.functional.prototypes import (
     centre_spread,
     class_cross_entropy,
-    cosines_with_centres,
     mean_cross_entropy,
 )
-from fairground.functional.reductions import is_held
 from fairground.spec.space import Range, Real
 
 
@@ -87,35 +85,20 @@ class SoftTripleLoss(Loss):
         """Return the mean cross-entropy over the softly chosen centres, plus the pull between a class's centres."""
         if self.roth_code:
             return self._as_released(embeddings, labels)
-        spread = self.reg_weight * centre_spread(
-            self.centres.to(embeddings.dtype), per_pair=self.reg_divisor == "pairs"
+        entropy = class_cross_entropy(
+            embeddings,
+            self.centres,
+            labels,
+            scale=self.scale,
+            similarity=lambda cosine: ((cosine / self.gamma).softmax(1) * cosine).sum(1),
+            own_similarity=lambda own: own - self.margin,
         )
-        if not self._is_held(labels):
-            entropy = class_cross_entropy(
-                embeddings,
-                self.centres,
-                labels,
-                scale=self.scale,
-                similarity=self._similarity,
-                own_similarity=lambda own: own - self.margin,
-            )
-            return entropy + spread
-        similarity = self._similarity(cosines_with_centres(embeddings, self.centres))
-        return mean_cross_entropy(self.scale * self._with_margin(similarity, labels), labels) + spread
-
-    def _similarity(self, cosine: Tensor) -> Tensor:
-        return ((cosine / self.gamma).softmax(1) * cosine).sum(1)
-
-    def _is_held(self, labels: Tensor) -> bool:
-        return is_held(len(labels), self.centres.shape[0] * self.centres.shape[1])
+        centres = self.centres.to(embeddings.dtype)
+        return entropy + self.reg_weight * centre_spread(centres, per_pair=self.reg_divisor == "pairs")
 
     def known_bugs(self) -> tuple[str, ...]:
         sentence = "soft_triple.roth_code: wrong axes and gamma inverted, as in the released code of Roth et al. (E30)"
         return (sentence,) if self.roth_code else ()
-
-    def _with_margin(self, similarity: Tensor, labels: Tensor) -> Tensor:
-        own = labels.unsqueeze(1)
-        return similarity.scatter_add(1, own, similarity.new_full(own.shape, -self.margin))
 
     def _as_released(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         n_classes, n_centres, _ = self.centres.shape
@@ -126,5 +109,6 @@ class SoftTripleLoss(Loss):
         by_class = centres.view(n_classes, n_centres, -1)
         products = (by_class @ by_class.transpose(1, 2))[:, first, second]
         spread = (2.00001 - 2 * products).sqrt().sum() / max(1, n_classes * n_centres * (n_centres - 1))
-        logits = self.scale * self._with_margin(similarity, labels)
-        return mean_cross_entropy(logits, labels) + self.reg_weight * spread
+        own = labels.unsqueeze(1)
+        handicapped = similarity.scatter_add(1, own, similarity.new_full(own.shape, -self.margin))
+        return mean_cross_entropy(self.scale * handicapped, labels) + self.reg_weight * spread

@@ -29,8 +29,7 @@ from torch import Generator, Tensor
 from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import require
 from fairground.functional.pairs import norms
-from fairground.functional.prototypes import angles, class_cross_entropy, class_vectors, cosines, mean_cross_entropy
-from fairground.functional.reductions import is_held
+from fairground.functional.prototypes import angles, class_cross_entropy, class_vectors
 from fairground.spec.space import Integer, LogReal, Range
 
 
@@ -66,11 +65,7 @@ class SphereFaceLoss(Loss):
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean cross-entropy over cosines times embedding length, the own angle multiplied."""
         scale = self.scale * norms(embeddings)
-        if not is_held(len(labels), len(self.weights)):
-            return class_cross_entropy(embeddings, self.weights, labels, scale=scale, own_similarity=self._softened)
-        own = labels.unsqueeze(1)
-        cosine = cosines(embeddings, self.weights)
-        return mean_cross_entropy(scale * cosine.scatter(1, own, self._softened(cosine.gather(1, own))), labels)
+        return class_cross_entropy(embeddings, self.weights, labels, scale=scale, own_similarity=self._softened)
 
     def _softened(self, cosine: Tensor) -> Tensor:
         theta = angles(cosine)

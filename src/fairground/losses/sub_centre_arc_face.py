@@ -27,11 +27,8 @@ from fairground.functional.prototypes import (
     angles,
     class_cross_entropy,
     class_vectors,
-    cosines_with_centres,
-    mean_cross_entropy,
     widened_cosine,
 )
-from fairground.functional.reductions import is_held
 from fairground.spec.space import Integer, Range, Real
 
 
@@ -75,22 +72,14 @@ class SubCentreArcFaceLoss(Loss):
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean cross-entropy over scaled cosines with the nearest centres, the own angle widened."""
-        if not self._is_held(labels):
-            return class_cross_entropy(
-                embeddings,
-                self.weights,
-                labels,
-                scale=self.scale,
-                similarity=lambda cosine: cosine.amax(1),
-                own_similarity=self._widened,
-            )
-        own = labels.unsqueeze(1)
-        cosine = cosines_with_centres(embeddings, self.weights).amax(1)
-        cosine = cosine.scatter(1, own, self._widened(cosine.gather(1, own)))
-        return mean_cross_entropy(self.scale * cosine, labels)
+        return class_cross_entropy(
+            embeddings,
+            self.weights,
+            labels,
+            scale=self.scale,
+            similarity=lambda cosine: cosine.amax(1),
+            own_similarity=self._widened,
+        )
 
     def _widened(self, cosine: Tensor) -> Tensor:
         return widened_cosine(angles(cosine), self.margin, fallback=self.fallback)
-
-    def _is_held(self, labels: Tensor) -> bool:
-        return is_held(len(labels), self.weights.shape[0] * self.weights.shape[1])
