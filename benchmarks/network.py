@@ -28,9 +28,9 @@ from fairground.spec.load import load_run
 from fairground.spec.run import RunSpec
 from fairground.spec.settings import parse_overrides
 from fairground.training.assemble import assemble
-from fairground.training.cached_views import prepare_inputs
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training
+from fairground.training.stage_cache import prepare_inputs
 
 #: trunk, images in a batch, side, channels, and the goal
 NETWORKS = (

@@ -21,7 +21,6 @@ _DIGEST_LENGTH = len(_DIGEST % ("0" * 64))
 
 
 def shown(name: Path | str) -> str:
-    """Return a file name in quotes and on one line."""
     return "'" + str(name).replace("\n", "\\n") + "'"
 
 
@@ -61,7 +60,6 @@ def read_text(path: Path, *, error: type[FairgroundError] = InputError, encoding
 
 
 def read_json(path: Path, *, error: type[FairgroundError] = InputError) -> dict[str, Any]:
-    """Return the JSON object in a file."""
     return parse_json(read_text(path, error=error), shown(path), error=error)
 
 
@@ -158,7 +156,6 @@ def read_with_digest(path: Path) -> dict[str, Any]:
 
 
 def parse_with_digest(data: bytes, path: Path) -> dict[str, Any]:
-    """Return the object in the bytes of a file that `write_with_digest` wrote."""
     body = data[_DIGEST_LENGTH:-1]
     is_whole = data == (_DIGEST % hashlib.sha256(body).hexdigest()).encode() + body + b"}"
     require(is_whole, f"{shown(path)} does not match its checksum", StoreError)
@@ -166,7 +163,6 @@ def parse_with_digest(data: bytes, path: Path) -> dict[str, Any]:
 
 
 def cannot_write(path: Path, failure: OSError) -> str:
-    """Say why a file cannot be written."""
     if failure.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"cannot write {shown(path)}: the disk is full. Free some space, then resume."
     return f"cannot write {shown(path)}: {failure.strerror or failure}"
@@ -177,3 +173,37 @@ def _cannot_read(path: Path, failure: OSError | ValueError, what: str = "") -> s
         return f"{what} cannot be read: no such file" if what else f"no such file: {shown(path)}"
     reason = getattr(failure, "strerror", None) or failure
     return f"{what} cannot be read: {reason}" if what else f"cannot read {shown(path)}: {reason}"
+
+
+class LockedError(StoreError):
+    """Another process holds the lock."""
+
+
+@contextmanager
+def held(path: Path, what: str, *, patience: float = 0.0) -> Iterator[None]:
+    """Hold the lock file `path`; wait `patience` seconds for it, a negative number for ever."""
+    import filelock  # slow to import
+
+    lock = filelock.FileLock(path, thread_local=False)
+    try:
+        lock.acquire(timeout=patience)
+    except filelock.Timeout as error:
+        raise LockedError(f"{what} is being worked on by another process: wait for it or stop it") from error
+    except OSError as error:
+        raise StoreError(cannot_write(path, error)) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def is_at_work(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        with held(path, ""):
+            return False
+    except LockedError:
+        return True
+    except StoreError:  # the file belongs to another user
+        return False

@@ -13,7 +13,7 @@ from fairground.errors import FairgroundError, InputError
 from fairground.recommendation.budget import Budget
 from fairground.recommendation.recommendation import Recommendation
 from fairground.records.store import Store
-from fairground.training.adaptation import Adapter
+from fairground.training.adaptation import Workbench
 from tests.commands.quick_race import call, measure_at_least, write_features
 from tests.datasets.pictures import class_folders
 
@@ -74,7 +74,7 @@ def test_a_repeated_command_only_prints_and_more_goes_on(features, tmp_path, mon
     words = (features, "--home", tmp_path / "home", "--json")
     measure_at_least(4, monkeypatch)
     first = json.loads(call(*words, "--time", "8s").stdout)
-    monkeypatch.setattr(Adapter, "fit", lambda *_: pytest.fail("trained again"))
+    monkeypatch.setattr(Workbench, "fit", lambda *_: pytest.fail("trained again"))
     again = json.loads(call(*words, "--time", "8s").stdout)
     assert {**again, "seconds": 0} == {**first, "seconds": 0}
     monkeypatch.undo()

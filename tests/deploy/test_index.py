@@ -25,7 +25,7 @@ from fairground.deploy.index import (
 from fairground.deploy.query import query_index
 from fairground.deploy.unknown_classes import DecisionRule, rule_of
 from fairground.errors import DataError, StoreError
-from fairground.records.lock import held
+from fairground.files import held
 
 WIDTH = 8
 

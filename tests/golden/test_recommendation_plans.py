@@ -17,7 +17,7 @@ from fairground.spec.adaptation import AdaptationSpec
 from fairground.spec.identity import to_plain
 from fairground.spec.load import load_run
 from fairground.spec.settings import parse_overrides
-from fairground.training.workbench import Workbench
+from fairground.training.adaptation import Workbench
 from tests.golden.command import printed
 from tests.golden.machine import RELATIVE, read, write
 
@@ -95,7 +95,7 @@ def made(plan: dict[str, Any]) -> list[list[float]]:
     bench.embed(rows)
     if spec.depth > 0:
         bench.embed_maps(rows, depth=spec.depth, views=plan["views"])
-    found: list[list[float]] = bench.adapter.fit(spec, rows).embed(rows[::16]).tolist()
+    found: list[list[float]] = bench.fit(spec, rows).embed(rows[::16]).tolist()
     torch.set_num_threads(threads)
     return found
 

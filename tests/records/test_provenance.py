@@ -5,12 +5,12 @@ import numpy as np
 
 import fairground
 from fairground.records import provenance
-from fairground.records.provenance import begin, code_version
+from fairground.records.provenance import Clock, code_version
 from tests.patience import PATIENCE
 
 
 def test_a_run_says_where_its_numbers_come_from():
-    clock = begin()
+    clock = Clock()
     time.sleep(0.01)
     found = clock.finish(data_fingerprint="d", split_fingerprint="s", threads=2)
     assert found.fairground.startswith(fairground.__version__)
@@ -25,7 +25,7 @@ def test_a_run_says_where_its_numbers_come_from():
 
 
 def test_what_was_spent_before_a_resume_counts():
-    clock = begin(started="2026-01-01T00:00:00+00:00", earlier_seconds=100.0, earlier_peak=2**60, earlier_cpu=50.0)
+    clock = Clock(started="2026-01-01T00:00:00+00:00", earlier_seconds=100.0, earlier_peak=2**60, earlier_cpu=50.0)
     found = clock.finish(data_fingerprint="d", split_fingerprint="s", threads=1)
     assert 100 <= found.wall_seconds < 100 + PATIENCE
     assert 50 <= found.cpu_seconds < 60

@@ -9,9 +9,8 @@ import sys
 import pytest
 
 from fairground.errors import InputError, StoreError
-from fairground.files import write_with_digest
-from fairground.records.lock import LockedError, is_at_work, locked
-from fairground.records.run_folder import RunFolder, resolve_run, run_folders, run_in_progress, stored_spec
+from fairground.files import LockedError, is_at_work, write_with_digest
+from fairground.records.run_folder import RunFolder, locked, resolve_run, run_folders, run_in_progress, stored_spec
 from fairground.spec.identity import canonical_json, name_of, to_plain
 from tests.records.factory import make_spec
 from tests.training.tiny import tiny
@@ -86,8 +85,7 @@ def test_a_spec_that_was_changed_is_not_the_spec_of_the_run(tmp_path):
 HOLDER = """
 import sys, time
 from pathlib import Path
-from fairground.records.run_folder import RunFolder
-from fairground.records.lock import locked
+from fairground.records.run_folder import RunFolder, locked
 with locked(RunFolder(Path(sys.argv[1]), "abc123")):
     print("held", flush=True)
     time.sleep(600)

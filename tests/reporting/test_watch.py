@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from fairground.errors import InputError, StoreError
-from fairground.records.lock import locked
-from fairground.records.run_folder import RunFolder
+from fairground.records.run_folder import RunFolder, locked
 from fairground.records.store import Store
 from fairground.reporting import watch
 from fairground.reporting.page import page_text

@@ -5,7 +5,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from fairground.records.provenance import begin
+from fairground.records.provenance import Clock
 from fairground.records.record import EpochRow, RunRecord, Score
 from fairground.spec.identity import canonical_json, method_of, name_of, to_plain
 from tests.studies.arithmetic import score_of
@@ -32,7 +32,7 @@ def quadratic(argument, tell):
         scores=tuple(scores),
         notes=(),
         failure=None if state == "done" else "the loss is not a number",
-        provenance=begin().finish(data_fingerprint="d", split_fingerprint="s", threads=1),
+        provenance=Clock().finish(data_fingerprint="d", split_fingerprint="s", threads=1),
     )
     tell({"kind": "batch", "run": record.name, "epoch": 1, "of": 1, "batch": 1, "batches": 1, "loss": 1.0})
     return record

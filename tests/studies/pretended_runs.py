@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fairground.records.provenance import begin
+from fairground.records.provenance import Clock
 from fairground.records.record import EpochRow, RunRecord, Score
 from fairground.spec.identity import method_of, name_of, to_plain
 
@@ -19,7 +19,7 @@ def pretend(argument, tell):
     spec = argument["spec"]
     home, until = Path(argument["home"]), argument.get("until")
     name, epochs, loss = name_of(spec), spec.training.epochs, spec.loss.name
-    begun = begin()
+    begun = Clock()
     last = epochs if until is None else min(until, epochs)
     for epoch in range(reached(home, name) + 1, last + 1):
         mark(home, f"{name} {epoch}")

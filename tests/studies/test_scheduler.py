@@ -6,8 +6,7 @@ import time
 import pytest
 
 from fairground.errors import StoreError
-from fairground.records.lock import locked
-from fairground.records.run_folder import RunFolder
+from fairground.records.run_folder import RunFolder, locked
 from fairground.records.store import Store
 from fairground.spec.identity import name_of
 from fairground.spec.load import load_run

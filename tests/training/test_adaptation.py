@@ -11,8 +11,7 @@ from fairground.recommendation.candidates import Candidate, HeadStart, plain
 from fairground.recommendation.cross_validation import ClassFolds, CrossValidation
 from fairground.spec.adaptation import ALL
 from fairground.spec.load import load_run
-from fairground.training.adaptation import AdaptedModel
-from fairground.training.workbench import Workbench
+from fairground.training.adaptation import AdaptedModel, Workbench
 from tests.commands.quick_race import write_features
 from tests.datasets.pictures import class_folders
 
@@ -51,7 +50,7 @@ def photographs(tmp_path, monkeypatch):
 def scores(bench, base, candidate):
     folds = ClassFolds.of(bench.table, bench.seen, 0)
     metrics = ("recall@1", "map@r")
-    validation = CrossValidation(adapter=bench.adapter, folds=folds, metrics=metrics, deciding=("map@r",))
+    validation = CrossValidation(bench=bench, folds=folds, metrics=metrics, deciding=("map@r",))
     return validation.score(candidate.spec("features", base, 0), 0)
 
 
@@ -66,7 +65,7 @@ def test_the_test_rows_are_sealed_and_no_class_is_shared(features):
 def test_the_same_spec_gives_the_same_weights_and_another_seed_others(features):
     base, bench = features
     rows = np.sort(bench.seen)
-    found = [bench.adapter.fit(SUP_CON.spec("features", base, seed), rows).embed(rows) for seed in (0, 0, 1)]
+    found = [bench.fit(SUP_CON.spec("features", base, seed), rows).embed(rows) for seed in (0, 0, 1)]
     assert torch.equal(found[0], found[1])
     assert not torch.equal(found[0], found[2])
 
@@ -74,10 +73,10 @@ def test_the_same_spec_gives_the_same_weights_and_another_seed_others(features):
 def test_training_a_head_moves_it_from_where_it_starts(features):
     base, bench = features
     rows = np.sort(bench.seen)
-    plain = bench.adapter.fit(SUP_CON.trained_for(0).spec("features", base, 0), rows).embed(rows)
+    plain = bench.fit(SUP_CON.trained_for(0).spec("features", base, 0), rows).embed(rows)
     given = bench.table.images.take(rows)
     assert torch.allclose(plain, given - given.mean(0), atol=1e-5)
-    trained = bench.adapter.fit(SUP_CON.spec("features", base, 0), rows).embed(rows)
+    trained = bench.fit(SUP_CON.spec("features", base, 0), rows).embed(rows)
     assert not torch.allclose(plain, trained, atol=1e-3)
 
 
@@ -110,8 +109,8 @@ def test_untrained_last_stages_on_maps_give_the_features_of_the_trunk(photograph
     rows = np.sort(bench.seen)
     assert bench.embed_maps(rows, depth=depth, views=2)
     still = replace(plain("still"), depth=depth, depth_steps=1, depth_lr=0.0)
-    adapted = bench.adapter.fit(still.spec("photographs", base, 0), rows)
-    expected = bench.adapter.features.evaluate(bench.table.images, rows)
+    adapted = bench.fit(still.spec("photographs", base, 0), rows)
+    expected = bench.features.evaluate(bench.table.images, rows)
     # maps are kept in half precision
     assert torch.allclose(adapted.embed(rows), expected, atol=2e-2)
     assert bench.n_views(depth) == 2
@@ -122,8 +121,8 @@ def test_trained_last_stages_become_part_of_one_network_for_pictures(photographs
     rows = np.sort(bench.seen)
     bench.embed_maps(rows, depth=2, views=1)
     tuned = replace(SUP_CON, steps=2, depth=2, depth_steps=3, depth_lr=0.01)
-    adapted = bench.adapter.fit(tuned.spec("photographs", base, 0), rows)
-    full = bench.adapter.full_model(adapted)
+    adapted = bench.fit(tuned.spec("photographs", base, 0), rows)
+    full = bench.full_model(adapted)
     images = bench.transform.evaluate(bench.table.images, rows)
     assert torch.allclose(full(images), adapted.embed(rows), atol=5e-2)
     before, after = bench.trunk.stages, full.trunk.stages
@@ -135,8 +134,8 @@ def test_the_complete_network_is_trained_on_images(photographs):
     base, bench = photographs
     rows = np.sort(bench.seen)
     tuned = replace(SUP_CON, steps=2, depth=ALL, depth_steps=2, depth_lr=0.01)
-    adapted = bench.adapter.fit(tuned.spec("photographs", base, 0), rows)
-    full = bench.adapter.full_model(adapted)
+    adapted = bench.fit(tuned.spec("photographs", base, 0), rows)
+    full = bench.full_model(adapted)
     images = bench.transform.evaluate(bench.table.images, rows)
     assert torch.allclose(full(images), adapted.embed(rows), atol=1e-4)
     before, after = bench.trunk.stages, full.trunk.stages

@@ -14,9 +14,9 @@ from fairground.evaluation.embed import embed
 from fairground.loading.resized_images import list_caches, remove_cache
 from fairground.records.events import BatchTrained, StagesCached
 from fairground.training.assemble import assemble
-from fairground.training.cached_views import CachedViews, prepare_inputs
 from fairground.training.loop import StoppedError
 from fairground.training.run import run
+from fairground.training.stage_cache import CachedViews, prepare_inputs
 from fairground.training.stored_run import evaluate_stored
 from tests.training.test_resume import told_after
 from tests.training.tiny import tiny
@@ -76,7 +76,7 @@ def test_the_digits_do_not_depend_on_which_rows_were_computed_before(tmp_path: P
     odd = np.arange(1, len(parts.table.labels), 5)
     parts.transform.evaluate(parts.table.images, odd)
     assert isinstance(parts.transform, CachedViews)
-    parts.transform.fill(parts.table.images, {"view-0001": odd[::-1]})
+    parts.transform.fill({"view-0001": odd[::-1]})
     found, _ = events_of(*LAST, home=tmp_path / "two")
     assert found == fresh
 

@@ -7,8 +7,7 @@ import torch
 from torch import nn
 
 from fairground.records.record import EpochRow
-from fairground.training.doctor import ProxyUsage
-from fairground.training.doctor_signs import SIGNS, EpochCheck, History, Observation, WatchedRun
+from fairground.training.doctor import SIGNS, EpochCheck, History, Observation, ProxyUsage, WatchedRun
 from tests.training.tiny import tiny
 
 LOOK = Observation(

@@ -8,8 +8,7 @@ import torch
 
 from fairground.errors import InputError, SealError, StoreError
 from fairground.records.events import Note
-from fairground.records.lock import locked
-from fairground.records.run_folder import RunFolder
+from fairground.records.run_folder import RunFolder, locked
 from fairground.spec.identity import name_of
 from fairground.training.run import run
 from fairground.training.seal import SealedRows

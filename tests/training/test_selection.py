@@ -37,12 +37,9 @@ def test_a_protocol_may_select_on_test_if_it_says_so_and_the_record_then_says_so
     assert "the spec says that the test split selects" in opened[0]
 
 
-def test_no_validation_split_and_no_word_about_it_is_refused(tmp_path: Path) -> None:
+def test_selection_on_test_must_be_asked_for(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds nothing out for validation, so nothing could select but the test"):
         run(tiny("split.validation=0"), home=tmp_path)
-
-
-def test_the_best_of_each_metric_needs_selection_on_test() -> None:
     with pytest.raises(InputError, match="best_of_each picks epochs by test scores"):
         tiny("evaluation.report=best_of_each")
 
@@ -110,11 +107,20 @@ def judged_by(metric: str, *words: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("metric", LOWER)
 def test_where_less_is_better_the_epoch_with_the_lowest_score_is_selected(metric: str, tmp_path: Path) -> None:
-    record = run(tiny(*judged_by(metric, "data.noise=1.5", "training.epochs=4")), home=tmp_path)
+    words = judged_by(metric, "data.noise=1.5", "training.epochs=4", 'evaluation.analyses=["rho"]')
+    record = run(tiny(*words), home=tmp_path)
     found = looks(record, metric)
     assert len(set(found.values())) > 1
     assert record.best_epoch == min(found, key=lambda epoch: found[epoch])
     assert record.score(metric, "validation") == min(found.values())
+    assert {(score.metric, score.split): score.higher_is_better for score in record.scores} == {
+        ("rho", "train"): None,
+        (metric, "validation"): False,
+        ("map@r", "validation"): True,
+        (metric, "test"): False,
+        ("map@r", "test"): True,
+    }
+    assert record.higher_is_better(metric) is False
 
 
 def test_a_record_says_how_it_was_selected_and_clustered(tmp_path: Path) -> None:
@@ -158,20 +164,6 @@ def test_principal_axes_of_the_evaluated_images_are_the_papers_way(tmp_path: Pat
     assert name_of(load_run(protocol="laptop")) == name_of(
         load_run(protocol="laptop", overrides={"evaluation.principal_axes": 0})
     )
-
-
-@pytest.mark.parametrize("metric", LOWER)
-def test_scores_say_which_way_they_are_better(metric: str, tmp_path: Path) -> None:
-    record = run(tiny(*judged_by(metric, 'evaluation.analyses=["rho"]')), home=tmp_path)
-    found = {(score.metric, score.split): score.higher_is_better for score in record.scores}
-    assert found == {
-        ("rho", "train"): None,
-        (metric, "validation"): False,
-        ("map@r", "validation"): True,
-        (metric, "test"): False,
-        ("map@r", "test"): True,
-    }
-    assert record.higher_is_better(metric) is False
 
 
 def test_each_metrics_own_best_epoch_is_its_lowest_where_less_is_better(tmp_path: Path) -> None:

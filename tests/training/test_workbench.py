@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from fairground.spec.load import load_run
-from fairground.training.workbench import BLOCK, PLAIN, Workbench, round_robin
+from fairground.training.adaptation import BLOCK, Workbench, round_robin
+from fairground.training.stage_cache import PLAIN
 from tests.datasets.pictures import class_folders
 from tests.training.test_adaptation import PHOTOGRAPHS
 

@@ -57,9 +57,8 @@ def _fairness(table: str) -> dict[str, str]:
 
 
 def _list_runs(home: Path, as_json: bool) -> None:
-    from fairground.records.index import changes
     from fairground.records.run_folder import folder_names
-    from fairground.records.store import Store
+    from fairground.records.store import Store, changes
     from fairground.reporting.headings import with_unit
     from fairground.spec.identity import OWN_DATA, data_name, method_name
 

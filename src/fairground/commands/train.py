@@ -141,9 +141,9 @@ def _train(
     doctor: bool,
     quiet: bool,
 ) -> RunRecord:
+    from fairground.training.build import torch_threads
     from fairground.training.process_group import ALONE
     from fairground.training.run import run
-    from fairground.training.torch_threads import torch_threads
 
     group, name = group or ALONE, name_of(spec)
     title, is_quiet = f"{spec.loss.name} {name}", quiet or not group.is_leader

@@ -29,8 +29,7 @@ from fairground.deploy.model import UsableModel
 from fairground.deploy.model_folder import read_model, require_place, write_model
 from fairground.deploy.search import UNIT_LENGTH, Matches, half_squared_lengths, search
 from fairground.errors import DataError, StoreError, require
-from fairground.files import cannot_write, read_json, sweep, write_atomically
-from fairground.records.lock import held
+from fairground.files import cannot_write, held, read_json, sweep, write_atomically
 from fairground.spec.catalogue import nearest
 
 MARK = "index.json"

@@ -10,7 +10,7 @@ from fairground.contracts.table import ImageTable
 from fairground.errors import DivergedError
 from fairground.evaluation.metric_scores import evaluate_in_detail, metric_named
 from fairground.spec.adaptation import AdaptationSpec
-from fairground.training.adaptation import Adapter
+from fairground.training.adaptation import Workbench
 from fairground.training.measure import view_of_rows
 
 #: classes that validate at once where there are enough: two classes decide nothing
@@ -86,7 +86,7 @@ class FoldScores:
 class CrossValidation:
     """Trains on the classes outside a fold and scores on those in it; `deciding` are some of the `metrics`."""
 
-    adapter: Adapter
+    bench: Workbench
     folds: ClassFolds
     metrics: Sequence[str]
     deciding: Sequence[str]
@@ -97,11 +97,11 @@ class CrossValidation:
         values = {metric: np.full(len(classes), np.nan) for metric in self.metrics}
         try:
             for fold in self.folds.repeat(repeat):
-                adapted = self.adapter.fit(spec, fold.train)
+                adapted = self.bench.fit(spec, fold.train)
                 embeddings = adapted.embed(fold.validation)
                 if not bool(torch.isfinite(embeddings).all()):
                     raise DivergedError("the embeddings are not finite")
-                view = view_of_rows(self.adapter.table, embeddings, fold.validation, normalise=adapted.normalise)
+                view = view_of_rows(self.bench.table, embeddings, fold.validation, normalise=adapted.normalise)
                 found = evaluate_in_detail(view, self.metrics)
                 places = np.searchsorted(classes, found.class_names)
                 for metric in self.metrics:

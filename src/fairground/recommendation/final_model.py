@@ -17,11 +17,10 @@ from fairground.errors import StoreError, require
 from fairground.files import read_json
 from fairground.recommendation.cross_validation import ClassFolds
 from fairground.spec.adaptation import AdaptationSpec
-from fairground.training.adaptation import AdaptedModel
+from fairground.training.adaptation import AdaptedModel, Workbench
+from fairground.training.build import torch_threads
 from fairground.training.checkpoint import to_bytes
 from fairground.training.measure import view_of_rows
-from fairground.training.torch_threads import torch_threads
-from fairground.training.workbench import Workbench
 
 #: rows that thresholds are found on at most: pairs grow with their square
 MOST_ROWS = 5000
@@ -33,7 +32,7 @@ def find_thresholds(bench: Workbench, spec: AdaptationSpec, folds: ClassFolds) -
     """Return thresholds found on the classes of one fold by the same method trained without them."""
     fold = next(folds.repeat(0))
     rows = fold.validation[:: max(1, -(-len(fold.validation) // MOST_ROWS))]
-    adapted = bench.adapter.fit(spec, fold.train)
+    adapted = bench.fit(spec, fold.train)
     return thresholds_of(view_of_rows(bench.table, adapted.embed(rows), rows, normalise=adapted.normalise))
 
 
@@ -51,7 +50,7 @@ def write_final_model(
 ) -> str:
     """Write the model folder and return the checksum of its weights; `scores` are by split and metric."""
     run, images = spec.run, bench.table.images
-    network = bench.adapter.full_model(adapted)
+    network = bench.full_model(adapted)
     sizes = images.sizes(rows[:_LOOKED_AT]) if images.is_picture else np.zeros((1, 2), np.int64)
     is_one_size = images.is_picture and bool((sizes == sizes[0]).all())
     metadata = ModelMetadata(
@@ -110,6 +109,6 @@ def remake_model(plan: Path) -> RemadeModel:
     if spec.depth > 0:
         bench.embed_maps(rows, depth=spec.depth, views=asked["views"])
     with torch_threads(asked["threads"]):
-        adapted = bench.adapter.fit(spec, rows)
-    weights = to_bytes(bench.adapter.full_model(adapted).state_dict())
+        adapted = bench.fit(spec, rows)
+    weights = to_bytes(bench.full_model(adapted).state_dict())
     return RemadeModel(name=plan.parent.name, wanted=asked["weights_sha256"], found=hashlib.sha256(weights).hexdigest())

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground.errors import StoreError, require
-from fairground.files import read_json, write_atomically
-from fairground.records.lock import held
+from fairground.files import held, read_json, write_atomically
 from fairground.spec.identity import NAME_LENGTH, canonical_json
 
 

@@ -9,7 +9,7 @@ from fairground.recommendation.budget import Budget
 from fairground.recommendation.candidates import Candidate, stage_candidates
 from fairground.recommendation.race_progress import RaceProgress
 from fairground.spec.adaptation import ALL, AdaptationSpec
-from fairground.training.workbench import Workbench
+from fairground.training.adaptation import Workbench
 
 #: images and steps of the probe
 PROBE_IMAGES, PROBE_STEPS = 32, 2
@@ -99,6 +99,6 @@ class StageTraining:
         for steps in (1, 1 + PROBE_STEPS):
             probe = stage_candidates(leader.trained_for(1), depth, steps)[0]
             begun = self.budget.used()
-            self.bench.adapter.fit(self.spec_of(probe), rows)
+            self.bench.fit(self.spec_of(probe), rows)
             seconds.append(self.budget.used() - begun)
         return max(seconds[1] - seconds[0], 1e-3) / PROBE_STEPS

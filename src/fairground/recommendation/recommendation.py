@@ -56,10 +56,10 @@ from fairground.reporting.rendering import write_race_page
 from fairground.spec.adaptation import AdaptationSpec
 from fairground.spec.load import load_run
 from fairground.studies.select import OPENED
-from fairground.training.adaptation import AdaptedModel
+from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench
+from fairground.training.build import torch_threads
 from fairground.training.measure import view_of_rows
-from fairground.training.torch_threads import torch_threads
-from fairground.training.workbench import BLOCK, PLAIN, Workbench
+from fairground.training.stage_cache import PLAIN
 
 CORES = os.cpu_count() or 1
 #: of the time, what is set aside for embedding the test images at most; beyond that the user is warned
@@ -98,7 +98,7 @@ class Recommendation:
             self.progress.news("Stopped. Ending with the best so far: model and page (Ctrl-C again leaves at once).")
             if not hasattr(self, "bench"):
                 self._open_bench("")
-        self.bench.adapter.before_step = lambda: None
+        self.bench.before_step = lambda: None
         decision = decide(self.race)
         model, thresholds = self._train_final(decision)
         test = UnsealedScores() if is_stopped or not len(self.rows) else self._open_test(decision, model)
@@ -145,7 +145,7 @@ class Recommendation:
         most = {"most_folds": 2} if self.request.is_small else {}
         self.folds = ClassFolds.of(bench.table, self.rows, self.request.seed, **most)
         self.validation = CrossValidation(
-            adapter=bench.adapter, folds=self.folds, metrics=self.request.metrics, deciding=self.request.deciding
+            bench=bench, folds=self.folds, metrics=self.request.metrics, deciding=self.request.deciding
         )
 
     def _keep_for_test(self, speed: float) -> None:
@@ -188,7 +188,7 @@ class Recommendation:
         assert folds is not None
         scope = hashlib.sha256(np.sort(self.rows).tobytes()).hexdigest()[:16]
         race.known, race.n_folds = Measurements(self.folder.path, scope=scope), folds.n_folds
-        methods, width, least = request.methods(), self.bench.adapter.width, folds.least_training_rows
+        methods, width, least = request.methods(), self.bench.width, folds.least_training_rows
         if request.is_small:
             race.trained = network_candidates(methods)
         else:
@@ -198,7 +198,7 @@ class Recommendation:
         self.progress.say(
             f"{len(folds.classes)} classes validate in turn, in {folds.n_folds} folds; fresh repeats decide."
         )
-        self.bench.adapter.before_step = lambda: self.budget.check("race")
+        self.bench.before_step = lambda: self.budget.check("race")
         race.run()
 
     def _deeper(self, leader: Candidate) -> list[Candidate]:
@@ -245,13 +245,13 @@ class Recommendation:
     def _fit(self, candidate: Candidate) -> AdaptedModel:
         """Return a method trained on all seen classes."""
         with torch_threads(_threads(candidate)):
-            return self.bench.adapter.fit(self._spec(candidate), np.sort(self.rows))
+            return self.bench.fit(self._spec(candidate), np.sort(self.rows))
 
     def _train_final(self, decision: Decision) -> tuple[AdaptedModel, tuple[Threshold, ...]]:
         """Train the chosen method on all seen classes; thresholds are found where there is time to train once more."""
         candidate = decision.chosen.candidate
         if self.folds is None:
-            return self.bench.adapter.untrained(self._spec(candidate).run), ()
+            return self.bench.untrained(self._spec(candidate).run), ()
         self.progress.news(f"training the model to hand over: {decision.chosen.label}")
         begun = self.budget.used()
         model = self._fit(candidate)

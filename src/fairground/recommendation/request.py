@@ -102,22 +102,33 @@ def make_request(
     seconds: float,
 ) -> Request:
     """Look at the data and return what is asked; `data` names it, `overrides` are the user's own."""
+    import numpy as np
+
     from fairground.contracts.metric import RankingMetric
     from fairground.evaluation.metric_scores import metric_named
-    from fairground.training.profiles import profile_dataset
+    from fairground.training.build import build_dataset
 
     require(
         isinstance(metric_named(by), RankingMetric),
         f"--by takes a metric with a value for each query, like recall@1, map@r or r_precision; got '{by}'",
     )
     own = {key: value for key, value in overrides.items() if key.partition(".")[0] == "data"}
-    seen = profile_dataset(load_run(overrides={**data, **own}).data)
-    split = choose_split(seen.class_sizes, lists_parts=seen.lists_parts, has_test_half=seen.has_test_half, seed=seed)
+    table = build_dataset(load_run(overrides={**data, **own}).data).load()
+    images, counts = table.images, np.bincount(table.labels)
+    split = choose_split(
+        tuple(int(count) for count in counts[counts > 0]),
+        lists_parts=table.listed_parts is not None,
+        has_test_half=table.official_test is not None,
+        seed=seed,
+    )
+    # The sizes of some images are enough, and quick to read.
+    some = np.unique(np.linspace(0, len(images) - 1, min(len(images), 512)).astype(np.int64))
+    sizes = images.sizes(some) if images.is_picture else np.zeros((1, 2), np.int64)
     choice = choose_protocol(
-        is_picture=seen.is_picture,
-        width=seen.width,
-        shorter_side=seen.shorter_side,
-        is_one_size=seen.is_one_size,
+        is_picture=images.is_picture,
+        width=images.channels,
+        shorter_side=int(np.median(sizes.min(axis=1))),
+        is_one_size=bool((sizes == sizes[0]).all()),
         seconds=seconds,
         protocol=protocol,
     )
@@ -133,7 +144,7 @@ def make_request(
         by=by,
         seed=seed,
         sentences=(
-            f"{seen.n_images} images of {len(seen.class_sizes)} classes. {split.sentence}",
+            f"{len(table.labels)} images of {np.count_nonzero(counts)} classes. {split.sentence}",
             choice.sentence,
         ),
     )

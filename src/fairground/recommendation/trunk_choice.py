@@ -18,8 +18,8 @@ from fairground.recommendation.request import Request
 from fairground.spec.load import load_run
 from fairground.spec.measurement_names import goodness
 from fairground.spec.settings import Value
+from fairground.training.adaptation import Workbench
 from fairground.training.published_weights import known_weights
-from fairground.training.workbench import Workbench
 
 #: images of the sample, and images of each class that it needs
 SAMPLE, LEAST_PER_CLASS = 400, 4
@@ -90,7 +90,7 @@ def try_trunk(
     if len(done) < (min(least, len(rows)) if sample is None else len(rows)):
         return None
     validation = CrossValidation(
-        adapter=bench.adapter,
+        bench=bench,
         folds=ClassFolds.of(bench.table, np.sort(done), seed),
         metrics=request.deciding,
         deciding=request.deciding,

@@ -45,7 +45,6 @@ def read_arrays(path: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
 
 
 def array_names(path: Path) -> list[str]:
-    """Return the names of the arrays in an .npz file, without reading any of them."""
     with _opened(path) as archive:
         return list(archive)
 
@@ -73,7 +72,6 @@ def map_array(path: Path, name: str) -> np.ndarray | None:
 
 
 def map_npy(path: Path) -> np.ndarray:
-    """Return the array of an .npy file, left on disk."""
     with reading(path, error=DataError) as file:
         is_archive = file.read(2) == b"PK"
     require(not is_archive, f"{path} is an archive of arrays (.npz); expected one bare array (.npy)", DataError)

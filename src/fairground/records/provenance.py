@@ -4,7 +4,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -18,34 +18,39 @@ from fairground.records.record import Provenance
 PACKAGES = ("torch", "torchvision", "timm", "numpy", "scipy", "numba", "pillow", "safetensors")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Clock:
-    """Measures a run; time and memory spent before a resume are included."""
+    """Measures a run from now on; a resumed one passes what its earlier attempts measured."""
 
-    started: str
-    earlier_seconds: float
-    earlier_peak: int
-    begun: float
+    started: str = ""
+    earlier_seconds: float = 0.0
     earlier_cpu: float = 0.0
-    cpu_begun: float = 0.0
+    earlier_peak: int = 0
+
+    def __post_init__(self) -> None:
+        self.started = self.started or datetime.now(UTC).isoformat(timespec="seconds")
+        self._begun, self._cpu_begun = time.monotonic(), time.process_time()
+        # On Linux the peak starts from here: the earlier runs of a worker do not count.
+        with suppress(OSError):
+            Path("/proc/self/clear_refs").write_text("5")
 
     def seconds(self) -> float:
-        return self.earlier_seconds + max(0.0, time.monotonic() - self.begun)
+        return self.earlier_seconds + time.monotonic() - self._begun
 
     def cpu_seconds(self) -> float:
-        return self.earlier_cpu + max(0.0, time.process_time() - self.cpu_begun)
+        return self.earlier_cpu + time.process_time() - self._cpu_begun
 
     def peak(self) -> int:
-        return max(self.earlier_peak, peak_memory())
+        return max(self.earlier_peak, _peak_memory())
 
     def finish(
-        self, *, data_fingerprint: str, split_fingerprint: str, threads: int, accelerator: str = ""
+        self, *, data_fingerprint: str = "", split_fingerprint: str = "", threads: int = 0, accelerator: str = ""
     ) -> Provenance:
         """Return the provenance of the run; `accelerator` names the device if it is not the CPU."""
         return Provenance(
             fairground=code_version(),
-            packages=package_versions(),
-            hardware=hardware() + (f", {accelerator}" if accelerator else ""),
+            packages=_package_versions(),
+            hardware=_hardware() + (f", {accelerator}" if accelerator else ""),
             threads=threads,
             data_fingerprint=data_fingerprint,
             split_fingerprint=split_fingerprint,
@@ -56,40 +61,26 @@ class Clock:
         )
 
 
-def begin(
-    *, started: str | None = None, earlier_seconds: float = 0.0, earlier_peak: int = 0, earlier_cpu: float = 0.0
-) -> Clock:
-    """Start the clock; a resumed run passes what its earlier attempts measured."""
-    _forget_peak()
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Clock(
-        started=started or now,
-        earlier_seconds=earlier_seconds,
-        earlier_peak=earlier_peak,
-        begun=time.monotonic(),
-        earlier_cpu=earlier_cpu,
-        cpu_begun=time.process_time(),
-    )
-
-
-def package_versions(names: Iterable[str] = PACKAGES) -> dict[str, str]:
-    """Return the versions of Python and of the installed packages, without importing them."""
-    versions = {name: _version_of(name) for name in names}
-    return {"python": platform.python_version(), **{name: found for name, found in versions.items() if found}}
-
-
 @cache
-def _version_of(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return ""
+def _package_versions() -> dict[str, str]:
+    """Return the versions of Python and of the installed packages, without importing them."""
+    versions = {"python": platform.python_version()}
+    for name in PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    return versions
 
 
-def hardware() -> str:
+def _hardware() -> str:
     """Return system, processor, cores and memory in one line."""
-    cores = os.cpu_count() or 1
-    return f"{platform.system()} {platform.machine()}, {_processor()}, {cores} cores, {_memory()}"
+    named = (line.partition(":") for line in _text(Path("/proc/cpuinfo")).splitlines())
+    models = (" ".join(value.split()) for key, _, value in named if key.strip() == "model name")
+    processor = next(models, platform.processor() or "unknown processor")
+    try:
+        memory = f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"
+    except (AttributeError, OSError, ValueError):
+        memory = "unknown memory"
+    return f"{platform.system()} {platform.machine()}, {processor}, {os.cpu_count() or 1} cores, {memory}"
 
 
 def code_version() -> str:
@@ -98,8 +89,7 @@ def code_version() -> str:
     return fairground.__version__ + (f"+g{commit[:10]}" if commit else "")
 
 
-def peak_memory() -> int:
-    """Return the peak memory of the process in bytes; 0 if unknown."""
+def _peak_memory() -> int:
     status = _text(Path("/proc/self/status"))
     for line in status.splitlines():
         if line.startswith("VmHWM:"):
@@ -110,30 +100,6 @@ def peak_memory() -> int:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
-
-
-def _forget_peak() -> None:
-    """Reset the peak on Linux: the earlier runs of a worker do not count."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return
-
-
-def _processor() -> str:
-    for line in _text(Path("/proc/cpuinfo")).splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() == "model name":
-            return " ".join(value.split())
-    return platform.processor() or "unknown processor"
-
-
-def _memory() -> str:
-    try:
-        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return "unknown memory"
-    return f"{size / 2**30:.0f} GiB"
 
 
 def _commit(git: Path) -> str:

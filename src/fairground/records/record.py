@@ -201,7 +201,6 @@ class RunRecord:
         )
 
     def to_plain(self) -> dict[str, Any]:
-        """Return JSON-ready data."""
         search = None if self.search is None else self.search.to_plain()
         return dataclasses.asdict(replace(self, search=None)) | {"search": search}
 
@@ -210,12 +209,10 @@ class RunRecord:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "RunRecord":
-        """Read a record back."""
         return cls.from_plain(parse_json(text, "the record", error=StoreError))
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> "RunRecord":
-        """Read a record back from JSON data."""
         try:
             search, waves, selection, weights = (data[k] for k in ("search", "seed_procedure", "selection", "weights"))
             parts = {

@@ -1,32 +1,17 @@
-"""The folder of one run: which files it has, which runs were begun, and how far a run is.
-
-<root>/runs/<name>/
-    spec.json         what was asked
-    record.json       the current record, with its digest
-    history/          records that the current one superseded, or that disagree with it
-    checkpoints/      what resume needs: 00000600.safetensors the tensors at step 600, 00000600.json everything else,
-                      written last, with a digest that covers all of it; best-000003.safetensors the selected weights
-    threads.json      the number of threads the run began with, until a checkpoint has it
-    inputs.json       what the network takes
-    gallery.npz       queries and their nearest neighbours, as images
-    embeddings.npz    embeddings and labels of an evaluated split
-    queries.npz       scores per query and per class
-    analyses.npz      curves of the training split: spectra, densities of distances
-"""
+"""The folder of one run: which files it has, which runs were begun, how far a run is, and which process works on it."""
 
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from fairground.errors import FairgroundError, StoreError, require
-from fairground.files import cannot_write, read_json, read_with_digest, sweep
-from fairground.records.lock import is_at_work
+from fairground.files import cannot_write, held, is_at_work, read_json, read_with_digest, sweep
 from fairground.records.record import EpochRow
 from fairground.spec.catalogue import nearest
 from fairground.spec.identity import NAME_LENGTH, canonical_json
@@ -35,12 +20,40 @@ from fairground.spec.run import RunSpec
 from fairground.spec.settings import Overrides
 
 
+class _File:
+    """The path of a file or folder in a run's folder."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, folder: "RunFolder", _: type) -> Path:
+        return folder.path / self._name
+
+
 @dataclass(frozen=True)
 class RunFolder:
-    """The folder of one run and the paths of its files. Only `make` creates anything."""
+    """The folder `<root>/runs/<name>` of one run and the paths of its files. Only `make` creates anything."""
 
     root: Path
     name: str
+
+    #: what was asked
+    spec = _File("spec.json")
+    #: the current record, with its digest; the history has those it superseded, or that disagree with it
+    record, history = _File("record.json"), _File("history")
+    #: what resume needs: 00000600.safetensors the tensors at step 600, 00000600.json everything else, written last,
+    #: with a digest that covers all of it; best-000003.safetensors the selected weights
+    checkpoints = _File("checkpoints")
+    #: the number of threads the run began with, until a checkpoint has it
+    threads = _File("threads.json")
+    #: what the network takes
+    inputs = _File("inputs.json")
+    #: queries and their nearest neighbours, as images
+    gallery = _File("gallery.npz")
+    #: embeddings and labels of an evaluated split; scores per query and per class
+    embeddings, queries = _File("embeddings.npz"), _File("queries.npz")
+    #: curves of the training split: spectra, densities of distances
+    analyses = _File("analyses.npz")
 
     def __post_init__(self) -> None:
         # The name may come from the command line or a file: it must not lead out of the run directory.
@@ -53,42 +66,6 @@ class RunFolder:
     def path(self) -> Path:
         return Path(self.root) / "runs" / self.name
 
-    @property
-    def spec(self) -> Path:
-        return self.path / "spec.json"
-
-    @property
-    def record(self) -> Path:
-        return self.path / "record.json"
-
-    @property
-    def history(self) -> Path:
-        return self.path / "history"
-
-    @property
-    def checkpoints(self) -> Path:
-        return self.path / "checkpoints"
-
-    @property
-    def threads(self) -> Path:
-        return self.path / "threads.json"
-
-    @property
-    def gallery(self) -> Path:
-        return self.path / "gallery.npz"
-
-    @property
-    def embeddings(self) -> Path:
-        return self.path / "embeddings.npz"
-
-    @property
-    def analyses(self) -> Path:
-        return self.path / "analyses.npz"
-
-    @property
-    def queries(self) -> Path:
-        return self.path / "queries.npz"
-
     def make(self) -> "RunFolder":
         try:
             self.checkpoints.mkdir(parents=True, exist_ok=True)
@@ -97,13 +74,23 @@ class RunFolder:
         return self
 
     def sweep(self) -> None:
-        """Remove the temporary files of killed writers; only for the holder of the run's lock."""
         for place in (self.path, self.checkpoints):
             sweep(place)
 
 
+@contextmanager
+def locked(folder: RunFolder, *, role: Literal["owner", "driver"] = "owner", patience: float = 0.2) -> Iterator[None]:
+    """Hold the run; refuse if another process holds it after `patience` seconds.
+
+    The `owner` trains the run; the `driver` starts workers that do. A worker whose driver was killed needs a moment to
+    notice, and `is_at_work` may hold the lock for an instant.
+    """
+    folder.make()
+    with held(folder.path / f"{role}.lock", f"run {folder.name}", patience=patience):
+        yield
+
+
 def folder_names(root: Path) -> frozenset[str]:
-    """Return the names of all run folders under `root`."""
     try:
         with os.scandir(root / "runs") as found:
             return frozenset(entry.name for entry in found if entry.is_dir())
@@ -175,7 +162,11 @@ def run_in_progress(folder: RunFolder) -> RunInProgress | None:
     """Return how far the run in this folder is, by its newest checkpoint; None if there is none or it is unreadable."""
     try:
         spec = read_json(folder.spec, error=StoreError)
-        state = _newest_state(folder.checkpoints)
+        state: dict[str, Any] = {}
+        for path in checkpoints_newest_first(folder.checkpoints):
+            with suppress(StoreError):  # it may be replaced just now
+                state = read_with_digest(path)
+                break
         return RunInProgress(
             name=folder.name,
             spec=spec,
@@ -187,10 +178,3 @@ def run_in_progress(folder: RunFolder) -> RunInProgress | None:
         )
     except (StoreError, ValueError, TypeError):
         return None
-
-
-def _newest_state(checkpoints: Path) -> dict[str, Any]:
-    for path in checkpoints_newest_first(checkpoints):
-        with suppress(StoreError):  # it may be replaced just now
-            return read_with_digest(path)
-    return {}

@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from fairground.errors import FairgroundError, InputError, require
-from fairground.records.lock import is_at_work
+from fairground.files import is_at_work
 from fairground.records.record import RunRecord
 from fairground.records.run_folder import RunFolder, RunInProgress, folder_names, run_in_progress
 from fairground.records.store import Store

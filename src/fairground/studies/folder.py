@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairground.errors import DamageWarning, FairgroundError, StoreError, require
-from fairground.files import read_json, sweep, write_atomically
-from fairground.records.lock import held
+from fairground.files import held, read_json, sweep, write_atomically
 from fairground.spec.catalogue import nearest
 from fairground.spec.study import StudySpec, study_hash, study_to_plain
 from fairground.spec.study_load import study_from_plain

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Generic, TypeVar, cast
 
 from fairground.errors import StoreError
-from fairground.records.lock import LockedError, locked
-from fairground.records.provenance import begin
+from fairground.files import LockedError
+from fairground.records.provenance import Clock
 from fairground.records.record import RunRecord
-from fairground.records.run_folder import RunFolder
+from fairground.records.run_folder import RunFolder, locked
 from fairground.records.store import Store
 from fairground.spec.identity import method_of, name_of, to_plain
 from fairground.spec.run import RunSpec
@@ -281,5 +281,5 @@ def _record_of(outcome: Outcome, spec: RunSpec) -> RunRecord:
         scores=(),
         notes=(),
         failure=outcome.failure,
-        provenance=begin().finish(data_fingerprint="", split_fingerprint="", threads=0),
+        provenance=Clock().finish(),
     )

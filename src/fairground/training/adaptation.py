@@ -1,67 +1,63 @@
 """A pretrained network on new classes: a head on its cached features, then perhaps its last stages with the head.
 
-The network is the `Trunk` of every run, its first stages frozen; batches come from `Loader`, steps from `Stepper`. What
-differs from a run is that a training is a number of steps and has no validation, checkpoint or record of its own.
+A workbench has one data set ready for many such adaptations: table, sealed test rows, frozen network and its cached
+outputs. The network is the `Trunk` of every run, its first stages frozen; batches come from `Loader`, steps from
+`Stepper`. What differs from a run is that a training is a number of steps and has no validation, checkpoint or record
+of its own.
 
 Formula
     lr_t = lr (1 + cos(pi t / T)) / 2  for step t of T, for every group of weights
 """
 
 import copy
+import hashlib
+import json
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from fairground.contracts.loss import Loss
 from fairground.contracts.model import Head, Transform, Trunk
-from fairground.contracts.table import Images, ImageTable
-from fairground.errors import require
+from fairground.contracts.table import Images
+from fairground.errors import DataError, require
 from fairground.evaluation.embed import embed
-from fairground.functional.spectral import PrincipalAxes, class_scatter, principal_axes, principal_axes_of_few
+from fairground.functional.spectral import class_scatter, principal_axes, principal_axes_of_few
 from fairground.heads.pca import PcaHead
 from fairground.heads.plda import PldaHead
 from fairground.heads.whitened import WhitenedHead
+from fairground.loading.read_ahead import read_ahead
+from fairground.loading.resized_images import cache_root
 from fairground.spec.adaptation import ALL, AdaptationSpec
-from fairground.spec.identity import child_seed
+from fairground.spec.identity import child_seed, to_plain
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import build_loss, build_miner, build_regulariser
-from fairground.training.build import build, seeded
+from fairground.training.build import build, build_split, load_table, seeded
 from fairground.training.loader import Loader
 from fairground.training.model import EmbeddingModel
 from fairground.training.optimiser import build_optimiser
-from fairground.training.stage_cache import StageCache
+from fairground.training.seal import SealedRows
+from fairground.training.stage_cache import PLAIN, CachedViews, StageCache
 from fairground.training.step import Stepper
 from fairground.trunks.features import FeaturesTrunk
 
+#: images read and embedded at once: few enough that a time limit is kept to a second or two
+BLOCK = 32
 PER_CLASS = 4
 #: images of a batch where stages of the network are trained
 STAGE_BATCH = 32
 #: the folds of two repeats: heads by the dozen start from the principal axes or the scatter of the same rows
 KEPT_STARTS = 16
-CPU = torch.device("cpu")
-
-
-class CachedRows(Transform):
-    """Cached outputs of frozen stages in place of images: any of the `views` trains, the first evaluates."""
-
-    def __init__(self, cache: StageCache, views: Sequence[str]) -> None:
-        self.cache, self.views = cache, views
-
-    def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Tensor:
-        drawn = torch.randint(len(self.views), (len(rows),), generator=generator).numpy()
-        blocks = self.cache.read(self.views[0], rows)
-        for number, view in enumerate(self.views[1:], start=1):
-            places = np.flatnonzero(drawn == number)
-            blocks[places] = self.cache.read(view, rows[places])
-        return self.cache.laid_out(blocks, generator.device)
-
-    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
-        return self.cache.laid_out(self.cache.read(self.views[0], rows), device)
+#: hears how many of how many rows are done
+Tell = Callable[[int, int], None]
+#: says whether another block may begin
+IsTime = Callable[[], bool]
+ALWAYS: IsTime = lambda: True  # noqa: E731
+IGNORED: Tell = lambda *_: None  # noqa: E731
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,47 +74,92 @@ class AdaptedModel:
         return embed(self.model, self.images, rows, self.inputs)
 
 
-@dataclass
-class Adapter:
-    """Fits adaptations to rows of one table.
+class Workbench:
+    """`spec` says data, split, trunk and transform; `is_small` trains the trunk from scratch instead of freezing it."""
 
-    `trunk` is the frozen network, none where features are given or a network is trained from scratch by `make_trunk`.
-    `features` gives what a head is trained on, `maps` the inputs of the last stages by their number.
-    """
+    def __init__(self, spec: RunSpec, *, is_small: bool, witness: Callable[[str], None] | None = None) -> None:
+        self.spec, self.is_small = spec, is_small
+        self.table = load_table(spec.data).table
+        parts = build_split(spec.split).parts(self.table)
+        require(not parts.is_closed_set, "recommend judges on unseen classes; leave out split.closed_set", DataError)
+        rows = np.sort(np.concatenate([parts.train, parts.validation]))
+        #: rows of the classes to learn from; every beginning of them has all classes
+        self.seen = round_robin(rows, self.table.labels[rows], spec.seed)
+        self.sealed = SealedRows(parts.test, witness=witness)
+        self.n_test = len(parts.test)
+        trunk = self._make_trunk(spec.seed)
+        self.width, self.preprocessing = trunk.n_features, trunk.preprocessing
+        self.transform: Transform = build("transform", spec.transform, {"preprocessing": trunk.preprocessing})
+        #: the frozen network; none where features are given or a network is trained from scratch
+        self.trunk: Trunk | None = trunk.eval() if self.table.images.is_picture and not is_small else None
+        self.cache = None if self.trunk is None else self._cache(len(trunk.stages), (trunk.n_features,))
+        #: what a head is trained on, and the inputs of the last stages by their number
+        self.features = self.transform if self.cache is None else CachedViews(cache=self.cache, views=[PLAIN])
+        self.maps: dict[int, CachedViews] = {}
+        #: called before every step; an error it raises ends the training
+        self.before_step: Callable[[], None] = lambda: None
+        self._starts: dict[tuple[str, bytes], Any] = {}
 
-    table: ImageTable
-    trunk: Trunk | None
-    transform: Transform
-    width: int
-    features: Transform
-    maps: dict[int, CachedRows] = field(default_factory=dict)
-    make_trunk: Callable[[int], Trunk] | None = None
-    #: called before every step; an error it raises ends the training
-    before_step: Callable[[], None] = lambda: None
-    _starts: dict[tuple[str, bytes], Any] = field(default_factory=dict)
+    def embed(self, rows: np.ndarray, *, is_time: IsTime = ALWAYS, tell: Tell = IGNORED) -> np.ndarray:
+        """Cache the features of rows while there is time; return those rows whose features are cached."""
+        if self.cache is None or self.trunk is None:
+            self.table.images.prepare(tell)
+            return rows
+        self._fill(self.cache, 0, self.trunk, rows, is_time, tell)
+        return self.cache.readable(PLAIN, rows)
+
+    def embed_maps(
+        self, rows: np.ndarray, *, depth: int, views: int, is_time: IsTime = ALWAYS, tell: Tell = IGNORED
+    ) -> bool:
+        """Cache what the stages before the last `depth` make of rows, in several views; return whether all are done."""
+        assert self.trunk is not None
+        n_frozen, total = len(self.trunk.stages) - depth, views * len(rows)
+        first_stages, cache = nn.Sequential(*self.trunk.stages[:n_frozen]), self._cache(n_frozen, self.map_shape(depth))
+        for view in range(views):
+
+            def tell_all(done: int, of: int, view: int = view) -> None:
+                tell(view * of + done, total)
+
+            self._fill(cache, view, first_stages, rows, is_time, tell_all)
+        names = [_view_name(view) for view in range(views)]
+        is_complete = all(len(cache.readable(name, rows)) == len(rows) for name in names)
+        if is_complete and views >= self.n_views(depth):
+            self.maps[depth] = CachedViews(cache=cache, views=names)
+        return is_complete
+
+    def map_shape(self, depth: int) -> tuple[int, ...]:
+        """Return the shape of what the stages before the last `depth` make of one image."""
+        assert self.trunk is not None
+        assert self.cache is not None
+        image = self.transform.evaluate(self.table.images, self.cache.readable(PLAIN, self.seen)[:1])
+        with torch.no_grad():
+            return tuple(nn.Sequential(*self.trunk.stages[: len(self.trunk.stages) - depth])(image).shape[1:])
+
+    def n_views(self, depth: int) -> int:
+        return len(self.maps[depth].views) if depth in self.maps else 0
 
     def fit(self, spec: AdaptationSpec, rows: np.ndarray) -> AdaptedModel:
         """Return the network adapted to these rows and to nothing else."""
+        run = spec.run
         _, found = np.unique(self.table.labels[rows], return_inverse=True)
         labels = torch.from_numpy(found.astype(np.int64))
-        trunk = FeaturesTrunk(channels=self.width) if self.make_trunk is None else self.make_trunk(spec.run.seed)
-        head = self._head(spec.run, rows, labels)
-        supplied = {"n_classes": int(labels.max()) + 1, "embedding_dim": head.embedding_dim}
-        loss = build_loss(spec.run, supplied)
+        trunk, head = self._first_trunk(run), self._started_head(run, rows, labels)
+        loss = build_loss(run, {"n_classes": int(labels.max()) + 1, "embedding_dim": head.embedding_dim})
         model, inputs, depth = EmbeddingModel(trunk=trunk, head=head), self.features, 0
-        size = spec.run.training.batch_size
-        if spec.steps:
-            self._train(model, loss, spec.run, inputs, rows, labels, steps=spec.steps, batch_size=size)
-        if self.make_trunk is not None:
+        self._train(model, loss, run, inputs, rows, labels, spec.steps)
+        if self.is_small:
             inputs, depth = self.transform, ALL
-            if spec.depth_steps:
-                self._train(model, loss, spec.run, inputs, rows, labels, steps=spec.depth_steps, batch_size=size)
+            self._train(model, loss, run, inputs, rows, labels, spec.depth_steps)
         elif spec.depth:
-            model, inputs, depth = self._last_stages(head, spec.depth)
-            rates = spec.run.optimiser
+            require(self.trunk is not None, "features have no stages to train")
+            trunk, depth = copy.deepcopy(self.trunk or trunk), spec.depth
+            trunk.is_past_frozen = depth != ALL
+            n_frozen = 0 if depth == ALL else len(trunk.stages) - depth
+            model = EmbeddingModel(trunk=trunk, head=head, freeze_batch_norm="stats", n_frozen=n_frozen)
+            inputs, rates = self.transform if depth == ALL else self.maps[depth], run.optimiser
             gentle = replace(rates, lr=spec.depth_lr, head_lr=rates.lr / 10, loss_lr=(rates.loss_lr or rates.lr) / 10)
-            run = replace(spec.run, optimiser=gentle)
-            self._train(model, loss, run, inputs, rows, labels, steps=spec.depth_steps, batch_size=STAGE_BATCH)
+            slow = replace(run, optimiser=gentle, training=replace(run.training, batch_size=STAGE_BATCH))
+            self._train(model, loss, slow, inputs, rows, labels, spec.depth_steps)
         # Untrained embeddings are compared at unit length, trained ones as their loss compares them.
         normalise = loss.on_sphere or not spec.is_trained
         return AdaptedModel(
@@ -127,14 +168,11 @@ class Adapter:
 
     def untrained(self, run: RunSpec) -> AdaptedModel:
         """Return the network as it is, with a head that needs no features."""
-        trunk = FeaturesTrunk(channels=self.width) if self.make_trunk is None else self.make_trunk(run.seed)
-        with seeded(run.seed, "init_head"):
-            head: Head = build("head", run.head, {"n_features": self.width})
         return AdaptedModel(
-            model=EmbeddingModel(trunk=trunk, head=head).eval(),
+            model=EmbeddingModel(trunk=self._first_trunk(run), head=self._head(run)).eval(),
             images=self.table.images,
             inputs=self.transform,
-            depth=0 if self.make_trunk is None else ALL,
+            depth=ALL if self.is_small else 0,
             normalise=True,
         )
 
@@ -146,45 +184,46 @@ class Adapter:
         trunk.is_past_frozen = False
         return EmbeddingModel(trunk=trunk, head=adapted.model.head).eval()
 
-    def _head(self, run: RunSpec, rows: np.ndarray, labels: Tensor) -> Head:
+    def _make_trunk(self, seed: int) -> Trunk:
+        """Return the trunk with its first weights, as the seed draws them or as they were published."""
+        with seeded(seed, "init_trunk"):
+            trunk: Trunk = build("trunk", self.spec.trunk, {"channels": self.table.images.channels})
+        return trunk.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+
+    def _first_trunk(self, run: RunSpec) -> Trunk:
+        return self._make_trunk(run.seed) if self.is_small else FeaturesTrunk(channels=self.width)
+
+    def _head(self, run: RunSpec) -> Head:
         with seeded(run.seed, "init_head"):
             head: Head = build("head", run.head, {"n_features": self.width})
-        if isinstance(head, PcaHead | WhitenedHead) and not getattr(head, "standardise", False):
-            head.start_from(self._start("axes", rows, self._principal_axes))
-        elif isinstance(head, PldaHead):
-            head.start_from(self._start("scatter", rows, lambda features: class_scatter([features], labels)))
-        elif head.needs_labels:
-            head.fit_classes([self._features_of(rows)], labels)
-        elif head.needs_features:
-            head.fit([self._features_of(rows)])
         return head
 
-    def _features_of(self, rows: np.ndarray) -> Tensor:
-        return self.features.evaluate(self.table.images, rows)
+    def _started_head(self, run: RunSpec, rows: np.ndarray, labels: Tensor) -> Head:
+        head = self._head(run)
+        if isinstance(head, PcaHead | WhitenedHead) and not getattr(head, "standardise", False):
+            head.start_from(self._start("axes", rows, labels))
+        elif isinstance(head, PldaHead):
+            head.start_from(self._start("scatter", rows, labels))
+        elif head.needs_labels:
+            head.fit_classes([self.features.evaluate(self.table.images, rows)], labels)
+        elif head.needs_features:
+            head.fit([self.features.evaluate(self.table.images, rows)])
+        return head
 
-    def _start(self, kind: str, rows: np.ndarray, make: Callable[[Tensor], Any]) -> Any:
+    def _start(self, kind: str, rows: np.ndarray, labels: Tensor) -> Any:
         """Return what heads of a kind start from on these rows; the last few are kept."""
         key = (kind, rows.tobytes())
         if key not in self._starts:
             if len(self._starts) >= KEPT_STARTS:
                 self._starts.pop(next(iter(self._starts)))
-            self._starts[key] = make(self._features_of(rows))
+            features = self.features.evaluate(self.table.images, rows)
+            if kind == "scatter":
+                self._starts[key] = class_scatter([features], labels)
+            elif features.shape[0] < features.shape[1]:
+                self._starts[key] = principal_axes_of_few(features)
+            else:
+                self._starts[key] = principal_axes([features], standardise=False)
         return self._starts[key]
-
-    @staticmethod
-    def _principal_axes(features: Tensor) -> PrincipalAxes:
-        is_wide = features.shape[0] < features.shape[1]
-        return principal_axes_of_few(features) if is_wide else principal_axes([features], standardise=False)
-
-    def _last_stages(self, head: Head, depth: int) -> tuple[EmbeddingModel, Transform, int]:
-        """Return the trunk with its last stages free, and what they are trained on."""
-        require(self.trunk is not None, "features have no stages to train")
-        trunk = copy.deepcopy(self.trunk)
-        assert trunk is not None
-        n_frozen = 0 if depth == ALL else len(trunk.stages) - depth
-        trunk.is_past_frozen = depth != ALL
-        model = EmbeddingModel(trunk=trunk, head=head, freeze_batch_norm="stats", n_frozen=n_frozen)
-        return model, self.transform if depth == ALL else self.maps[depth], depth
 
     def _train(
         self,
@@ -194,15 +233,15 @@ class Adapter:
         inputs: Transform,
         rows: np.ndarray,
         labels: Tensor,
-        *,
         steps: int,
-        batch_size: int,
     ) -> None:
         """Train on `rows` of class `labels` (0..C-1) for so many steps.
 
         A batch has different classes, so it never has more than a few images of each class there is.
         """
-        per_class = int(str(run.sampler.settings.get("per_class", PER_CLASS)))
+        if not steps:
+            return
+        per_class, batch_size = int(str(run.sampler.settings.get("per_class", PER_CLASS))), run.training.batch_size
         size = min(batch_size - batch_size % per_class, per_class * (int(labels.max()) + 1))
         miner = build_miner(run, loss)
         stepper = Stepper(
@@ -219,7 +258,7 @@ class Adapter:
             labels=labels,
             transform=inputs,
             sampler=build("sampler", run.sampler, {"labels": labels, "batch_size": size, "super_labels": None}),
-            device=CPU,
+            device=torch.device("cpu"),
             sampling=torch.Generator().manual_seed(child_seed(run.seed, "sampler")),
             augmenting=torch.Generator().manual_seed(child_seed(run.seed, "augment")),
         )
@@ -231,3 +270,77 @@ class Adapter:
             for group, rate in zip(stepper.optimiser.param_groups, rates, strict=True):
                 group["lr"] = rate * (1 + math.cos(math.pi * step / steps)) / 2
             stepper.step(loader.draw(is_last=step + 1 == steps))
+
+    @torch.no_grad()
+    def _fill(
+        self, cache: StageCache, view: int, network: nn.Module, rows: np.ndarray, is_time: IsTime, tell: Tell
+    ) -> None:
+        """Fill a view of the cache in the order of `rows` while there is time; mark images that cannot be read.
+
+        The first view is plain, the others are augmented, each block from its own seed.
+        """
+        network.eval()
+        images, name = self.table.images, _view_name(view)
+
+        def read(block: np.ndarray) -> Tensor | None:
+            try:
+                if view == 0:
+                    return self.transform.evaluate(images, block)
+                seed = child_seed(1000 * view + int(block[0]), "augment")
+                return self.transform.train(images, block, torch.Generator().manual_seed(seed))
+            except DataError:
+                return None
+
+        to_do = cache.missing(name, rows)
+        blocks = [to_do[begin : begin + BLOCK] for begin in range(0, len(to_do), BLOCK)]
+        n_done = len(rows) - len(to_do)
+        tell(n_done, len(rows))
+        for block, inputs in zip(blocks, read_ahead(read, blocks), strict=False):
+            # A block with an image that cannot be read is read again row by row.
+            pieces = (
+                [(block, inputs)] if inputs is not None else [(row, read(row)) for row in np.split(block, len(block))]
+            )
+            for some, made in pieces:
+                if made is None:
+                    cache.refuse(name, int(some[0]))
+                else:
+                    cache.write(name, some, network(made))
+            n_done += len(block)
+            tell(n_done, len(rows))
+            if not is_time():
+                break
+
+    def _cache(self, n_frozen: int, shape: tuple[int, ...]) -> StageCache:
+        """Return the cache of the first stages: features of all of them as floats, maps of fewer as halves."""
+        assert self.trunk is not None
+        weights, plain = self.trunk.weights_fingerprint, to_plain(self.spec)
+        key = [self.table.images.fingerprint(), plain["trunk"], weights, plain["transform"], n_frozen]
+        folder = hashlib.sha256(json.dumps(["workbench", *key]).encode()).hexdigest()[:32]
+        return StageCache(
+            folder=cache_root("stages") / folder,
+            n_rows=len(self.table.labels),
+            shape=shape,
+            numbers="float32" if len(shape) == 1 else "float16",
+            about={
+                "trunk": self.spec.trunk.name,
+                "n_frozen": n_frozen,
+                "source": str(self.spec.data.settings.get("root", self.spec.data.name)),
+            },
+        )
+
+
+def _view_name(view: int) -> str:
+    return PLAIN if view == 0 else f"augmented-{view}"
+
+
+def round_robin(rows: np.ndarray, labels: np.ndarray, seed: int) -> np.ndarray:
+    """Return rows in an order of which every beginning has about as many of each class, drawn by the seed."""
+    order = np.random.default_rng([seed, 7]).permutation(len(rows))
+    turn = np.empty(len(rows), np.int64)
+    for label in np.unique(labels):
+        mine = order[labels[order] == label]
+        turn[mine] = np.arange(len(mine))
+    # Pairs first: one image of a class says nothing.
+    ranked = np.lexsort((labels[order], turn[order] // 2))
+    found: np.ndarray = rows[order[ranked]]
+    return found

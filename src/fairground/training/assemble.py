@@ -65,7 +65,6 @@ class Assembled:
 
 
 def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
-    """Return the live objects of a run, or refuse in a sentence."""
     device = device or best_device()
     data = build_data(spec)
     table, split = data.table, data.split
@@ -144,7 +143,6 @@ class RunData(NamedTuple):
 
 
 def build_data(spec: RunSpec) -> RunData:
-    """Return a run's data, or refuse a split on which nothing could be selected or measured."""
     table, fingerprint = load_table(spec.data)
     split = build_split(spec.split).parts(table)
     asked = spec.evaluation
@@ -182,7 +180,6 @@ def build_network(spec: RunSpec, data: RunData, device: torch.device) -> tuple[E
 def build_model(
     trunk: ComponentSpec, head: ComponentSpec, training: TrainingSpec, *, channels: int, seed: int = 0
 ) -> EmbeddingModel:
-    """Return a model by the names of its parts, with first weights."""
     with seeded(seed, "init_trunk"):
         body = build("trunk", trunk, {"channels": channels})
     with seeded(seed, "init_head"):
@@ -201,7 +198,6 @@ def build_model(
 
 
 def build_transform(part: ComponentSpec, model: EmbeddingModel) -> Transform:
-    """Return a transform by name, with the preprocessing that the model's weights expect."""
     found: Transform = build("transform", part, {"preprocessing": model.trunk.preprocessing})
     return found
 
@@ -249,7 +245,6 @@ def build_miner(spec: RunSpec, loss: Loss) -> Miner | None:
 
 
 def build_regulariser(spec: RunSpec, loss: Loss, miner: Miner | None) -> Regulariser | None:
-    """Return the regulariser of a spec, or refuse one that does not suit loss and miner."""
     if spec.regulariser is None:
         return None
     found: Regulariser = build("regulariser", spec.regulariser, {})

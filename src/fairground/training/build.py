@@ -47,15 +47,25 @@ _tables: "OrderedDict[Hashable, LoadedTable]" = OrderedDict()
 
 
 def build_dataset(part: ComponentSpec) -> Dataset:
-    """Return a data set by name, nothing of it read yet."""
     found: Dataset = build("data", part, {})
     return found
 
 
 def build_split(part: ComponentSpec) -> Split:
-    """Return a split by name."""
     found: Split = build("split", part, {})
     return found
+
+
+@contextmanager
+def torch_threads(n: int | None) -> Iterator[None]:
+    """Let torch use `n` threads inside the block, if given; what the block changes is undone as well."""
+    before = torch.get_num_threads()
+    if n is not None:
+        torch.set_num_threads(n)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @contextmanager
@@ -120,7 +130,6 @@ def load_table(part: ComponentSpec) -> LoadedTable:
 
 
 def fingerprint_of(*things: object) -> str:
-    """Return a short hash of arrays and plain values."""
     digest = hashlib.sha256()
     for thing in things:
         digest.update(thing.tobytes() if isinstance(thing, np.ndarray) else repr(thing).encode())
@@ -140,7 +149,6 @@ class ExternalLoss(Loss):
     def formula(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
     ) -> Tensor:
-        """Return the outside module's loss, drawing its random numbers from our generator."""
         with _own_randomness(generator):
             arguments = (embeddings, labels) if tuples is None else (embeddings, labels, tuple(tuples))
             value: Tensor = self.module(*arguments)
@@ -158,7 +166,6 @@ class ExternalMiner(Miner):
         self.module = module
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Tuples:
-        """Return the outside miner's tuples."""
         with _own_randomness(generator):
             found = self.module(embeddings, labels)
         require(

@@ -70,7 +70,6 @@ class Checkpoints:
         return None
 
     def load_best(self, best: Mapping[str, str]) -> dict[str, Tensor]:
-        """Return the best weights a checkpoint remembered."""
         return from_bytes(_checked(self.folder / best["file"], best["sha256"]))
 
     def _read(self, path: Path) -> Snapshot:
@@ -101,7 +100,6 @@ def to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
 
 
 def from_bytes(data: bytes) -> dict[str, Tensor]:
-    """Return what `to_bytes` was given."""
     try:
         return safetensors.torch.load(data)
     except (safetensors.SafetensorError, ValueError, KeyError, RuntimeError) as error:

@@ -7,8 +7,7 @@ The result is that of one large batch exactly, whatever the loss or the miner, f
 Han and Callan, "Scaling deep contrastive learning batch size under memory limited setup", RepL4NLP 2021.)
 """
 
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 
 import torch
 from torch import Tensor, nn
@@ -42,19 +41,21 @@ def cached_backward(
             parts.append(model(piece))
     # Under autocast, older versions of torch would use the weights cast without a graph again below, without gradient.
     torch.clear_autocast_cache()
-    embeddings = torch.cat(parts).requires_grad_()
-    sizes = [len(part) for part in parts]
+    embeddings, sizes = torch.cat(parts).requires_grad_(), [len(part) for part in parts]
     del parts
     loss = loss_of(embeddings)
     torch.autograd.backward(loss)
     if embeddings.grad is not None:
-        _restore_buffers(model, before)
-        with _random_state_kept(embeddings.device):
-            for piece, state, gradient in zip(chunks, states, torch.split(embeddings.grad, sizes), strict=True):
-                _set_random_state(piece.device, state)
-                again = model(piece)
-                if again.requires_grad:
-                    torch.autograd.backward(again, gradient)
+        with torch.no_grad():
+            for name, buffer in model.named_buffers():
+                buffer.copy_(before[name])
+        after = _random_state(embeddings.device)
+        for piece, state, gradient in zip(chunks, states, torch.split(embeddings.grad, sizes), strict=True):
+            _set_random_state(piece.device, state)
+            again = model(piece)
+            if again.requires_grad:
+                torch.autograd.backward(again, gradient)
+        _set_random_state(embeddings.device, after)
     return loss.detach(), embeddings.detach()
 
 
@@ -66,12 +67,6 @@ def require_chunks_alone(model: nn.Module) -> None:
             f"a gradient-cached step needs batch norm frozen, for '{name}' would take its statistics from each chunk "
             "instead of the whole batch; say training.freeze_batch_norm=stats, or train without chunks",
         )
-
-
-def _restore_buffers(model: nn.Module, before: dict[str, Tensor]) -> None:
-    with torch.no_grad():
-        for name, buffer in model.named_buffers():
-            buffer.copy_(before[name])
 
 
 def _random_state(device: torch.device) -> list[Tensor]:
@@ -91,12 +86,3 @@ def _set_random_state(device: torch.device, states: list[Tensor]) -> None:
 def _which(device: torch.device) -> tuple[torch.device, ...]:
     # There is only one "mps", and its generator takes no argument to say so.
     return () if device.type == "mps" else (device,)
-
-
-@contextmanager
-def _random_state_kept(device: torch.device) -> Iterator[None]:
-    after = _random_state(device)
-    try:
-        yield
-    finally:
-        _set_random_state(device, after)

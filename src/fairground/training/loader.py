@@ -58,7 +58,6 @@ class Loader:
         return batch
 
     def start_epoch(self) -> None:
-        """Put the sampler's old plan aside."""
         self.sampler.start_epoch(self.sampling)
 
     def state(self) -> State:

@@ -4,30 +4,63 @@ All that decides the future of a run is in its snapshot, so results do not depen
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
+from fairground.contracts.metric import Metric
 from fairground.errors import DivergedError
 from fairground.evaluation.metric_scores import metric_named
 from fairground.records.events import BatchTrained, EpochEnded, Listener, MeasuringStarted, SignFound
-from fairground.records.provenance import Clock, begin
+from fairground.records.provenance import Clock
 from fairground.records.record import EpochRow, Finding
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled, start_head
-from fairground.training.checkpoint import Checkpoints
-from fairground.training.doctor import Doctor
+from fairground.training.checkpoint import Checkpoints, Snapshot
+from fairground.training.doctor import Doctor, History
 from fairground.training.measure import measure
 from fairground.training.optimiser import Schedule
 from fairground.training.process_group import ProcessGroup
-from fairground.training.progress import Progress, put_back, take_snapshot
 
 
 class StoppedError(KeyboardInterrupt):
     """Training was asked to stop; a checkpoint has been written."""
+
+
+@dataclass
+class Progress:
+    """Epoch 0 is the untrained model; `batch` counts within the current epoch."""
+
+    epoch: int = 0
+    batch: int = 0
+    step: int = 0
+    loss_sum: float = 0.0
+    epoch_seconds: float = 0.0
+    started: str = ""
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    peak_memory: int = 0
+    threads: int = 0
+    rows: list[EpochRow] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    best_epoch: int | None = None
+    best_score: float | None = None
+    best: dict[str, str] | None = None
+    findings: list[Finding] = field(default_factory=list)
+    history: History = field(default_factory=History)
+
+    def is_new_best(self, score: float, metric: Metric) -> bool:
+        """Whether a score is better than that of the epoch kept so far; the first of equal scores is kept."""
+        return self.best_score is None or metric.is_better(score, self.best_score)
+
+    def is_out_of_patience(self, patience: int) -> bool:
+        """Whether more than `patience` epochs have ended since the best one; 0 never runs out."""
+        return patience > 0 and self.best_epoch is not None and self.epoch - 1 - self.best_epoch > patience
 
 
 @dataclass
@@ -42,7 +75,7 @@ class Training:
     #: the rows of a test split that is measured after each validation and selects nothing
     watched_test: np.ndarray | None = None
     progress: Progress = field(default_factory=Progress)
-    clock: Clock = field(default_factory=begin)
+    clock: Clock = field(default_factory=Clock)
     listen: Listener = lambda _: None
     should_stop: Callable[[], bool] = lambda: False
     checkpoint_seconds: float = 30.0
@@ -51,13 +84,7 @@ class Training:
     def __post_init__(self) -> None:
         self.doctor = Doctor(self.spec, self.parts) if self.is_watched else None
         self.select_by = metric_named(self.spec.evaluation.select_by)
-        self.schedule = Schedule(
-            self.spec.optimiser,
-            self.parts.stepper.optimiser,
-            self.parts.model,
-            epochs=self.spec.training.epochs,
-            n_batches=self.parts.n_batches,
-        )
+        self.schedule = Schedule(self.spec, self.parts.stepper.optimiser, self.parts.model, self.parts.n_batches)
 
     def train(self, until: int | None = None) -> None:
         """Train to the end, or to the end of epoch `until`, from wherever the run is."""
@@ -70,18 +97,18 @@ class Training:
     def resume(self) -> bool:
         """Go on from the newest undamaged checkpoint; return whether there was one."""
         snapshot = self.checkpoints.load()
-        if snapshot is not None:
-            self.progress, watched = put_back(self.parts, snapshot)
-            progress = self.progress
-            if self.doctor is not None:
-                self.doctor.load_tensors(watched)
-            self.clock = begin(
-                started=progress.started,
-                earlier_seconds=progress.seconds,
-                earlier_peak=progress.peak_memory,
-                earlier_cpu=progress.cpu_seconds,
-            )
-        return snapshot is not None
+        if snapshot is None:
+            return False
+        self.progress, watched = put_back(self.parts, snapshot)
+        if self.doctor is not None:
+            self.doctor.load_tensors(watched)
+        self.clock = Clock(
+            started=self.progress.started,
+            earlier_seconds=self.progress.seconds,
+            earlier_cpu=self.progress.cpu_seconds,
+            earlier_peak=self.progress.peak_memory,
+        )
+        return True
 
     def use_best(self) -> None:
         """Put the selected weights into the model; the last ones where nothing was selected."""
@@ -89,7 +116,6 @@ class Training:
             self.parts.model.load_state_dict(self.checkpoints.load_best(self.progress.best))
 
     def begin(self) -> None:
-        """Start the head and the sampler, and measure the untrained model."""
         start_head(self.parts)
         if self.parts.stepper.average is not None:
             self.parts.stepper.average.start()
@@ -131,7 +157,6 @@ class Training:
         self._end_epoch(self._validate() if is_due else {})
 
     def batch(self) -> None:
-        """Train on the next batch and count it."""
         progress, parts = self.progress, self.parts
         batch = parts.loader.draw(is_last=progress.batch + 1 >= parts.n_batches)
         self.schedule.before_step(progress.step)
@@ -186,11 +211,9 @@ class Training:
 
     @property
     def group(self) -> ProcessGroup:
-        """The processes that train this run."""
         return self.parts.stepper.group
 
     def embed(self, rows: np.ndarray) -> Tensor:
-        """Return the embeddings of some rows of the table by the model as it is."""
         parts = self.parts
         return self.group.embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
 
@@ -229,3 +252,60 @@ class Training:
         self.progress.cpu_seconds = self.clock.cpu_seconds()
         watched = {} if self.doctor is None else self.doctor.tensors()
         self.checkpoints.save(self.progress.step, take_snapshot(self.parts, self.progress, watched))
+
+
+def take_snapshot(parts: Assembled, progress: Progress, watched: Mapping[str, Tensor]) -> Snapshot:
+    """Return weights, optimiser, sampler, generators, the doctor's tensors in `watched`, and the progress."""
+    slots: dict[str, Tensor] = {}
+    numbers: dict[str, dict[str, Any]] = {}
+    for index, memory in parts.stepper.optimiser.state_dict()["state"].items():
+        for name, value in memory.items():
+            if isinstance(value, Tensor):
+                slots[f"{index}/{name}"] = value
+            else:
+                numbers.setdefault(str(index), {})[name] = value
+    drawing = parts.loader.state()
+    groups: dict[str, Mapping[str, Tensor]] = {
+        "model": parts.model.state_dict(),
+        "loss": parts.stepper.loss.state_dict(),
+        "optimiser": slots,
+        "sampler": drawing["sampler"],
+        "generator": {**drawing["generator"], "miner": parts.stepper.generator.get_state()},
+        "global": {"state": torch.get_rng_state()},
+        "doctor": watched,
+        "average": {} if parts.stepper.average is None else parts.stepper.average.state(),
+    }
+    tensors = {f"{group}/{name}": tensor for group, items in groups.items() for name, tensor in items.items()}
+    return Snapshot(tensors=tensors, values={**asdict(progress), "optimiser": numbers})
+
+
+def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Progress, Mapping[str, Tensor]]:
+    groups: dict[str, dict[str, Tensor]] = {}
+    for key, tensor in snapshot.tensors.items():
+        group, _, name = key.partition("/")
+        groups.setdefault(group, {})[name] = tensor
+    # Ready-made features without a head have no weights at all.
+    parts.model.load_state_dict(groups.get("model", {}))
+    parts.stepper.loss.load_state_dict(groups.get("loss", {}))
+    if parts.stepper.average is not None:
+        parts.stepper.average.load_state(groups["average"])
+    parts.loader.load_state(groups)
+    parts.stepper.generator.set_state(groups["generator"]["miner"])
+    torch.set_rng_state(groups["global"]["state"])
+    optimiser, state = (
+        parts.stepper.optimiser,
+        {int(i): dict(slots) for i, slots in snapshot.values["optimiser"].items()},
+    )
+    weights = [weight for group in optimiser.param_groups for weight in group["params"]]
+    for key, tensor in groups.get("optimiser", {}).items():
+        index, _, name = key.partition("/")
+        weight = weights[int(index)]
+        # A fused optimiser walks weight and memory side by side, so both must have the same layout.
+        alike = torch.empty_like(weight, dtype=tensor.dtype).copy_(tensor) if tensor.shape == weight.shape else tensor
+        state.setdefault(int(index), {})[name] = alike
+    optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
+    values = {name: snapshot.values[name] for name in Progress.__dataclass_fields__}
+    values["rows"] = [EpochRow(**row) for row in values["rows"]]
+    values["findings"] = [Finding(**finding) for finding in values["findings"]]
+    values["history"] = History.from_plain(values["history"])
+    return Progress(**values), groups.get("doctor", {})

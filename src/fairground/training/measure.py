@@ -13,7 +13,6 @@ from fairground.training.assemble import Assembled
 
 
 def measure(spec: RunSpec, parts: Assembled, embeddings: Tensor, rows: np.ndarray) -> Evaluation:
-    """Return the spec's metrics of the embeddings of these rows, by the rules of search the data set has."""
     view = view_of(spec, parts, embeddings, rows)
     return evaluate_in_detail(view, spec.evaluation.metrics, lone=spec.evaluation.lone)
 

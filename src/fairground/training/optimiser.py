@@ -85,38 +85,30 @@ def rate_factor(spec: OptimiserSpec, step: int, *, epochs: int, n_batches: int) 
     return 1.0
 
 
-@dataclass
 class Schedule:
     """Sets the rates before each step, and holds the trunk still for the first epochs."""
 
-    spec: OptimiserSpec
-    optimiser: optim.Optimizer
-    model: EmbeddingModel
-    epochs: int
-    n_batches: int
-    _rates: list[float] = field(init=False)
-    _trunk: list[nn.Parameter] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._rates = [group["lr"] for group in self.optimiser.param_groups]
-        self._trunk = [weight for weight in self.model.trunk.parameters() if weight.requires_grad]
+    def __init__(self, spec: RunSpec, optimiser: optim.Optimizer, model: EmbeddingModel, n_batches: int) -> None:
+        self._spec, self._epochs, self._n_batches = spec.optimiser, spec.training.epochs, n_batches
+        self._optimiser, self._trunk = optimiser, model.trunk
+        self._rates = [group["lr"] for group in optimiser.param_groups]
+        self._weights = _trainable(model.trunk)
 
     def before_epoch(self, epoch: int) -> None:
         """Freeze or free the trunk for an epoch, counted from 1; the model is in training mode already."""
-        is_frozen = epoch <= self.spec.frozen_trunk_epochs
-        if self.spec.frozen_trunk_epochs:
-            for weight in self._trunk:
+        is_frozen = epoch <= self._spec.frozen_trunk_epochs
+        if self._spec.frozen_trunk_epochs:
+            for weight in self._weights:
                 weight.requires_grad_(not is_frozen)
         if is_frozen:
             # Batch norm of a trunk at rest keeps its statistics.
-            self.model.trunk.eval()
+            self._trunk.eval()
 
     def before_step(self, step: int) -> None:
-        """Set the rates of a step, counted from 0."""
-        if self.spec.schedule == "constant" and not self.spec.warmup_epochs:
+        if self._spec.schedule == "constant" and not self._spec.warmup_epochs:
             return
-        factor = rate_factor(self.spec, step, epochs=self.epochs, n_batches=self.n_batches)
-        for group, rate in zip(self.optimiser.param_groups, self._rates, strict=True):
+        factor = rate_factor(self._spec, step, epochs=self._epochs, n_batches=self._n_batches)
+        for group, rate in zip(self._optimiser.param_groups, self._rates, strict=True):
             group["lr"] = rate * factor
 
 
@@ -131,13 +123,11 @@ class WeightAverage:
 
     @torch.no_grad()
     def start(self) -> None:
-        """Begin with the weights as they are."""
         self._weights = {name: weight.detach().clone() for name, weight in self.model.named_parameters()}
         self._n_updates = 0
 
     @torch.no_grad()
     def update(self) -> None:
-        """Take in the weights after a step."""
         self._n_updates += 1
         decay = min(self.decay, (1 + self._n_updates) / (10 + self._n_updates))
         for name, weight in self.model.named_parameters():
@@ -154,11 +144,9 @@ class WeightAverage:
             self._copy(training)
 
     def state(self) -> dict[str, Tensor]:
-        """Return all that decides the future of the average."""
         return {**self._weights, "n_updates": torch.tensor(self._n_updates)}
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Put back what `state` returned."""
         own = dict(self.model.named_parameters())
         # Laid out as the weights are: sums over another layout would round differently.
         self._weights = {name: torch.empty_like(weight).copy_(state[name]) for name, weight in own.items()}

@@ -28,7 +28,6 @@ class ProcessGroup:
         return self.rank == 0
 
     def notes(self) -> tuple[str, ...]:
-        """Return what the record should say about who trained."""
         return ()
 
     def ready(self, model: nn.Module) -> None:
@@ -66,7 +65,6 @@ class ProcessGroup:
         return find()
 
     def any(self, is_so: bool) -> bool:
-        """Whether it is so in any process."""
         return is_so
 
 

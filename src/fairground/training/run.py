@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -19,18 +19,17 @@ from fairground.evaluation.metric_scores import metric_named
 from fairground.files import read_with_digest, write_atomically, write_with_digest
 from fairground.records.arrays import write_arrays
 from fairground.records.events import BatchTrained, EpochEnded, Event, Listener, Note
-from fairground.records.lock import locked
 from fairground.records.record import RunRecord, Score, Selection, SplitName, State
-from fairground.records.run_folder import RunFolder
+from fairground.records.run_folder import RunFolder, locked
 from fairground.spec.identity import child_seed, method_of, name_of, to_plain
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled, assemble
-from fairground.training.cached_views import prepare_inputs
 from fairground.training.loop import Training
 from fairground.training.measure import gallery_of, measure
 from fairground.training.process_group import ALONE, ProcessGroup
-from fairground.training.profiles import profile_of, write_profile
 from fairground.training.seal import SealedRows
+from fairground.training.stage_cache import prepare_inputs
+from fairground.training.stored_run import profile_of
 
 
 def run(
@@ -54,26 +53,25 @@ def run(
     """
     parts = assemble(spec)
     folder = RunFolder(home, name_of(spec))
-    with _owned(folder, spec, group, lock_patience), torch.random.fork_rng(devices=[]):
+    owned = _owned(folder, spec, lock_patience) if group.is_leader else nullcontext()
+    with owned, torch.random.fork_rng(devices=[]):
         prepared = prepare_inputs(parts, spec, listen=listen, should_stop=should_stop)
         if group.is_leader:
-            write_profile(folder, profile_of(spec, parts))
+            write_atomically(folder.inputs, json.dumps(asdict(profile_of(spec, parts)), ensure_ascii=False).encode())
         if kept := parts.table.images.cache_sentence():
             listen(Note(sentence=kept))
         parts = share_out(prepared, group)
         torch.manual_seed(child_seed(spec.seed, "global"))
         sealed = SealedRows(parts.split.test, witness=witness)
-        on_test = spec.evaluation.select_on == "test"
-        if on_test:
-            sealed.end_selection("nothing: the spec says that the test split selects")
-        is_watched_test = spec.evaluation.watch_test
-        if is_watched_test:
-            sealed.end_selection("nothing: the spec says that the test split is watched while validation selects")
+        on_test, watches_test = spec.evaluation.select_on == "test", spec.evaluation.watch_test
+        if on_test or watches_test:
+            use = "is watched while validation selects" if watches_test else "selects"
+            sealed.end_selection(f"nothing: the spec says that the test split {use}")
         training = Training(
             spec=spec,
             parts=parts,
             judged=sealed.open() if on_test else None,
-            watched_test=sealed.open() if is_watched_test else None,
+            watched_test=sealed.open() if watches_test else None,
             checkpoints=group.checkpoints(folder),
             listen=listen,
             should_stop=should_stop,
@@ -87,11 +85,11 @@ def run(
             return _record(training, state="diverged", scores=(), failure=str(error))
         if until is not None:
             reached = f"paused after epoch {training.progress.epoch - 1} of {spec.training.epochs}, test split sealed"
-            return _record(training, state="pruned", scores=selecting_scores(training), failure=reached)
+            return _record(training, state="pruned", scores=_selecting_scores(training), failure=reached)
         if not on_test:
             sealed.end_selection(f"training; epoch {training.progress.best_epoch} selected on validation")
         training.use_best()
-        return _record(training, state="done", scores=final_scores(training, sealed, folder), failure=None)
+        return _record(training, state="done", scores=_final_scores(training, sealed, folder), failure=None)
 
 
 def run_job(job: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None] = lambda _: None) -> RunRecord:
@@ -116,18 +114,14 @@ def run_job(job: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None] = 
 
 
 def share_out(parts: Assembled, group: ProcessGroup) -> Assembled:
-    """Return a run's live objects with the work of each batch divided among the processes."""
     group.ready(parts.model)
     parts.loader.transform = group.shard(parts.transform)
     return replace(parts, stepper=replace(parts.stepper, group=group), notes=(*parts.notes, *group.notes()))
 
 
 @contextmanager
-def _owned(folder: RunFolder, spec: RunSpec, group: ProcessGroup, patience: float) -> Iterator[None]:
-    """Lock the run's folder and write the spec into it; of many processes only the leader does."""
-    if not group.is_leader:
-        yield
-        return
+def _owned(folder: RunFolder, spec: RunSpec, patience: float) -> Iterator[None]:
+    """Lock the run's folder and write the spec into it."""
     with locked(folder, patience=patience):
         # Under the lock, temporary files can only be left over from a writer that was killed.
         folder.sweep()
@@ -155,26 +149,23 @@ def _keep_threads(training: Training, folder: RunFolder, *, is_resumed: bool, is
     training.progress.threads = begun
 
 
-def final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> tuple[Score, ...]:
+def _final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> tuple[Score, ...]:
     """Return the scores of the selected model: of the split that selected, of the test split, and analyses."""
-    spec, group = training.spec, training.group
+    asked, group = training.spec.evaluation, training.group
     analysed: dict[str, float] = {}
-    if spec.evaluation.analyses:
+    tested: dict[str, float] = {}
+    if asked.analyses:
         embeddings = training.embed(training.parts.split.train)
         analysed = group.broadcast_object(lambda: _analyse_train(training, embeddings, folder))
-    tested: dict[str, float] = {}
-    if spec.evaluation.test:
+    if asked.test:
         rows = sealed.open()
         test_embeddings = training.embed(rows)
         tested = group.broadcast_object(lambda: _measure_test(training, test_embeddings, rows, folder))
-    return (
-        *(Score(metric=name, split="train", value=value) for name, value in analysed.items()),
-        *selecting_scores(training),
-        *_directed(tested, "test"),
-    )
+    of_train = (Score(metric=name, split="train", value=value) for name, value in analysed.items())
+    return (*of_train, *_selecting_scores(training), *_directed(tested, "test"))
 
 
-def selecting_scores(training: Training) -> tuple[Score, ...]:
+def _selecting_scores(training: Training) -> tuple[Score, ...]:
     """Return the validation scores of the epoch selected so far; none where the test split selects."""
     chosen = next((row for row in training.progress.rows if row.epoch == training.progress.best_epoch), None)
     judged = chosen.validation if chosen is not None and training.spec.evaluation.select_on == "validation" else {}

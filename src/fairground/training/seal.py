@@ -21,15 +21,12 @@ class SealedRows:
 
     @property
     def is_sealed(self) -> bool:
-        """Whether selection is still going on."""
         return self._ended_by is None
 
     def end_selection(self, how: str) -> None:
-        """Say that the model has been chosen, and how."""
         self._ended_by = how
 
     def open(self) -> np.ndarray:
-        """Return the rows, or refuse while selection is going on."""
         require(
             not self.is_sealed,
             "the test split is sealed until training and selection are over; measure on validation instead",

@@ -7,32 +7,50 @@ again. Work is divided into chunks of rows; the process that has a chunk's lock 
 
 A float16 has 11 significant bits: what is kept differs from what was computed by at most 1 part in 2048, or by 3e-8
 where numbers are that small.
+
+A run trains on some augmented views of each image and is evaluated on one plain view. View v of an image has its own
+random stream, named by v and the image's row: it is the same in every run, split and fold of the same data, so all of
+them share one cache, and a run with more views computes only those that are new. The run's seed decides which view each
+step sees. Images go through the network in groups of one fixed size, because the rounding of a convolution depends on
+the size of its batch: results are bit-identical from one process or many, killed or not.
 """
 
+import hashlib
 import json
 import math
 import shutil
+import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from fairground.contracts.model import Augmentation, PlannedTransform
+from fairground.contracts.table import Images
 from fairground.errors import StoreError, require
-from fairground.files import write_atomically
-from fairground.loading.resized_images import USED
-from fairground.records.lock import LockedError, held
+from fairground.files import LockedError, held, write_atomically
+from fairground.loading.decoding import for_each
+from fairground.loading.read_ahead import read_ahead
+from fairground.loading.resized_images import USED, cache_root
+from fairground.records.events import ImagesPrepared, Listener, StagesCached
+from fairground.spec.identity import to_plain
+from fairground.spec.run import RunSpec
+from fairground.training.assemble import Assembled
+from fairground.training.loop import StoppedError
 
-#: the largest relative error of a kept number, and the largest absolute one of those near zero
-RELATIVE_ERROR, ABSOLUTE_ERROR = 2.0**-11, 2.0**-25
+#: raised whenever the same key would give other numbers, or another layout
+_VERSION = 2
 MISSING, UNREADABLE = 0, 1
-#: rows that one process computes under one lock
-CHUNK = 128
+PLAIN = "plain"
+#: rows that one process computes under one lock, and images that go through the frozen stages at once
+CHUNK, _GROUP = 128, 16
 
 
 class _View(NamedTuple):
@@ -54,6 +72,11 @@ class StageCache:
     _views: dict[str, _View] = field(default_factory=dict)
 
     @property
+    def block_shape(self) -> tuple[int, ...]:
+        """The shape of one row as it is kept, channels last."""
+        return (*self.shape[1:], self.shape[0])
+
+    @property
     def row_bytes(self) -> int:
         return np.dtype(self.numbers).itemsize * math.prod(self.shape)
 
@@ -66,7 +89,6 @@ class StageCache:
         return left
 
     def readable(self, view: str, rows: np.ndarray) -> np.ndarray:
-        """Return those of `rows` whose outputs are kept."""
         found: np.ndarray = rows[self._open(view).sums[rows] > UNREADABLE]
         return found
 
@@ -80,7 +102,6 @@ class StageCache:
         return numbers.permute(0, 3, 1, 2) if numbers.ndim == 4 else numbers
 
     def write(self, view: str, rows: np.ndarray, outputs: Tensor) -> None:
-        """Keep the outputs of some rows."""
         shape = tuple(outputs.shape[1:])
         require(
             shape == self.shape,
@@ -139,7 +160,7 @@ class StageCache:
                 for name, n_bytes in files.items():
                     with (self.folder / name).open("ab") as file:
                         file.truncate(n_bytes)
-                shape = (self.n_rows, *self.shape[1:], self.shape[0])
+                shape = (self.n_rows, *self.block_shape)
                 numbers = np.memmap(self.folder / f"{view}.bin", self.numbers, "r", shape=shape)
                 sums = np.memmap(self.folder / f"{view}.sums", np.uint64, "r", shape=(self.n_rows,))
             is_checked = np.zeros(self.n_rows, bool)
@@ -161,6 +182,161 @@ class StageCache:
                 f"cannot keep the outputs of the frozen stages in {self.folder}: {error.strerror or error}; set "
                 "FAIRGROUND_CACHE to a folder on a local disk, or say training.views=0"
             ) from error
+
+
+@dataclass(kw_only=True)
+class CachedViews(PlannedTransform):
+    """In place of images, what frozen stages make of them: one of the `views` per row trains, the plain one evaluates.
+
+    `fill` computes what is missing of these rows of these views before they are read.
+    """
+
+    cache: StageCache
+    views: Sequence[str]
+    fill: Callable[[Mapping[str, np.ndarray]], None] = lambda _: None
+
+    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
+        n, device = len(rows), generator.device
+        chosen = torch.randint(len(self.views), (n,), generator=generator, device=device).cpu().numpy()
+        return Augmentation(n, lambda part: self._read(rows[part], chosen[part], self.views, device))
+
+    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
+        return self._read(rows, np.zeros(len(rows), np.int64), [PLAIN], device)
+
+    def _read(self, rows: np.ndarray, chosen: np.ndarray, views: Sequence[str], device: torch.device | None) -> Tensor:
+        places = {views[number]: np.flatnonzero(chosen == number) for number in np.unique(chosen)}
+        self.fill({view: rows[where] for view, where in places.items()})
+        blocks = np.empty((len(rows), *self.cache.block_shape), self.cache.numbers)
+        for view, where in places.items():
+            blocks[where] = self.cache.read(view, rows[where])
+        return self.cache.laid_out(blocks, device)
+
+
+def prepare_inputs(
+    parts: Assembled, spec: RunSpec, *, listen: Listener, should_stop: Callable[[], bool] = lambda: False
+) -> Assembled:
+    """Prepare images, and run the stages that do not train, before the first batch."""
+
+    def prepare() -> None:
+        parts.table.images.prepare(lambda done, total: listen(ImagesPrepared(n_done=done, n_images=total)))
+
+    if parts.model.trunk.n_frozen == 0 or spec.training.views == 0:
+        prepare()
+        return parts
+    filler = _Filler(parts=parts, cache=_cache_of(parts, spec), prepare=prepare, listen=listen, should_stop=should_stop)
+    names = [f"view-{number:04d}" for number in range(spec.training.views)]
+    filler.fill({**dict.fromkeys(names, parts.split.train), PLAIN: parts.split.validation})
+    parts.model.trunk.is_past_frozen = True
+    views = CachedViews(cache=filler.cache, views=names, fill=filler.fill)
+    parts.loader.transform = views
+    return replace(parts, transform=views)
+
+
+@dataclass(kw_only=True)
+class _Filler:
+    """Computes what the frozen stages make of images, together with other processes that want the same."""
+
+    parts: Assembled
+    cache: StageCache
+    prepare: Callable[[], None]
+    listen: Listener
+    should_stop: Callable[[], bool]
+
+    def fill(self, wanted: Mapping[str, np.ndarray]) -> None:
+        """Compute what is missing of these rows of these views; wait for what other processes are computing."""
+        left = self._chunks(wanted)
+        if not left:
+            return
+        self.prepare()
+        total = sum(len(rows) for _, _, rows in left)
+        self.cache.require_space(total)
+        begun = reported = time.monotonic()
+        done = own = 0
+        self._report(done, total, 0.0)
+        while left:
+            for view, number, rows in left:
+                with self.cache.lock(view, number) as is_ours:
+                    if is_ours:
+                        # Another process may have computed some of them since.
+                        self._compute(view, self.cache.missing(view, rows))
+                        own, done = own + len(rows), done + len(rows)
+                now = time.monotonic()
+                if now - reported >= 1.0:
+                    reported = now
+                    self._report(done, total, own / (now - begun))
+                if self.should_stop():
+                    raise StoppedError
+            left = self._chunks(wanted)
+            done = total - sum(len(rows) for _, _, rows in left)
+            if left:
+                time.sleep(0.1)
+        self._report(total, total, own / max(time.monotonic() - begun, 1e-9))
+
+    def _report(self, done: int, total: int, images_per_second: float) -> None:
+        self.listen(
+            StagesCached(
+                n_done=done,
+                n_views=total,
+                images_per_second=images_per_second,
+                n_bytes=total * self.cache.row_bytes,
+                folder=str(self.cache.folder),
+            )
+        )
+
+    def _chunks(self, wanted: Mapping[str, np.ndarray]) -> list[tuple[str, int, np.ndarray]]:
+        """Return view, number and missing rows of each chunk of the data set that lacks some."""
+        missing = {view: np.unique(self.cache.missing(view, rows)).tolist() for view, rows in wanted.items()}
+        return [
+            (view, number, np.array(list(members)))
+            for view, rows in missing.items()
+            for number, members in groupby(rows, lambda row: row // CHUNK)
+        ]
+
+    def _compute(self, view: str, rows: np.ndarray) -> None:
+        groups = [rows[begin : begin + _GROUP] for begin in range(0, len(rows), _GROUP)]
+        frozen = self.parts.model.frozen_output
+        inputs = read_ahead(lambda group: self._inputs(view, group), groups)
+        outputs = [frozen(some)[: len(group)] for some, group in zip(inputs, groups, strict=True)]
+        if outputs:
+            self.cache.write(view, rows, torch.cat(outputs))
+
+    def _inputs(self, view: str, rows: np.ndarray) -> Tensor:
+        """Return the images of one group, filled up to its fixed size with the first of them."""
+        images, transform, device = self.parts.table.images, self.parts.transform, self.parts.device
+
+        def augmented(row: int) -> Tensor:
+            digest = hashlib.sha256(f"{view}/{row}".encode()).digest()
+            generator = torch.Generator(device).manual_seed(int.from_bytes(digest[:8], "big") >> 1)
+            return transform.train(images, np.array([row]), generator)
+
+        if view == PLAIN:
+            found = transform.evaluate(images, rows, device)
+        else:
+            found = torch.cat(for_each(augmented, rows.tolist()))
+        return torch.cat([found, found[:1].expand(_GROUP - len(rows), *found.shape[1:])])
+
+
+def _cache_of(parts: Assembled, spec: RunSpec) -> StageCache:
+    plain, trunk, digest = to_plain(spec), parts.model.trunk, hashlib.sha256()
+    for number in range(trunk.n_frozen):
+        for name, tensor in trunk.stages[number].state_dict().items():
+            digest.update(f"{number}/{name}{tuple(tensor.shape)}".encode())
+            digest.update(tensor.cpu().contiguous().numpy().tobytes())
+    key: list[Any] = [_VERSION, torch.__version__, parts.data_fingerprint, trunk.n_frozen, spec.training.precision]
+    key += [plain[name] for name in ("data", "transform", "trunk")]
+    key += [repr(trunk.preprocessing), digest.hexdigest()]
+    folder = cache_root("stages") / hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:32]
+    shape = saved_shape(folder)
+    if shape is None:
+        first = parts.transform.evaluate(parts.table.images, parts.split.train[:1], parts.device)
+        shape = tuple(parts.model.frozen_output(first).shape[1:])
+    about: dict[str, str | int] = {
+        "version": _VERSION,
+        "trunk": spec.trunk.name,
+        "n_frozen": trunk.n_frozen,
+        "source": str(spec.data.settings.get("root", spec.data.name)),
+    }
+    return StageCache(folder=folder, n_rows=len(parts.table.labels), shape=shape, about=about)
 
 
 def saved_shape(folder: Path) -> tuple[int, ...] | None:

@@ -58,7 +58,6 @@ class Stepper:
     tally: BatchStatistics = field(default_factory=BatchStatistics)
 
     def step(self, batch: Batch) -> tuple[float, Tensor]:
-        """Take one step; return the loss and the detached embeddings."""
         self.optimiser.zero_grad(set_to_none=True)
         self.tally.reset()
         mixing = self._mixing(len(batch.labels))
