@@ -16,9 +16,8 @@ import torch
 from benchmarks.harness import Table
 from benchmarks.measuring import measured_apart
 from fairground.spec.load import load_run
-from fairground.training import final_evaluation
+from fairground.training import run as training_run
 from fairground.training.loop import Training
-from fairground.training.run import run
 
 ROWS, WIDTH, CLASSES, RUNS = 11_788, 1280, 200, 4
 CORES = 2
@@ -63,14 +62,14 @@ def small_runs() -> tuple[float, float, float]:
         def one(seed: int) -> float:
             spec = load_run(protocol="features", overrides={"data.path": path, "seed": seed})
             begun = time.process_time()
-            run(spec, home=Path(folder) / "home")
+            training_run.run(spec, home=Path(folder) / "home")
             return time.process_time() - begun
 
         first = one(0)
         with (
             patch.object(Training, "batch", timed(Training.batch)),
             patch.object(Training, "_validate", timed(Training._validate)),
-            patch.object(final_evaluation, "measure", timed(final_evaluation.measure)),
+            patch.object(training_run, "measure", timed(training_run.measure)),
         ):
             total = sum(one(seed) for seed in range(1, RUNS + 1))
     return total / RUNS, first, inside / total

@@ -34,15 +34,6 @@ def test_a_pca_head_gives_centred_uncorrelated_embeddings_of_the_training_split(
     assert list(np.diag(covariance)) == sorted(np.diag(covariance), reverse=True)
 
 
-def test_a_run_that_was_stopped_goes_on_from_the_same_start_to_the_same_digits(tmp_path: Path) -> None:
-    spec = spec_of("head=pca", "head.embedding_dim=6", "training.epochs=1")
-    whole = run(spec, home=tmp_path / "whole")
-    batches = iter(range(100))
-    with pytest.raises(KeyboardInterrupt):
-        run(spec, home=tmp_path / "halved", should_stop=lambda: next(batches) == 2)
-    assert run(spec, home=tmp_path / "halved").digits() == whole.digits()
-
-
 @pytest.mark.parametrize("head", ["pca", "linear", "identity", "mlp"])
 def test_without_epochs_the_untrained_row_is_measured(head: str, tmp_path: Path) -> None:
     dim = () if head == "identity" else ("head.embedding_dim=6",)

@@ -1,11 +1,16 @@
 """Looking one batch ahead changes no digit, and a state taken meanwhile speaks of the batch not yet trained on."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
 from fairground.loading.image_dataset import ImagesInMemory
+from fairground.spec.run import ComponentSpec
 from fairground.training.assemble import assemble
+from fairground.training.build import load_table
 from fairground.training.loader import Loader
 from tests.training.tiny import tiny
 
@@ -70,3 +75,21 @@ def test_a_state_taken_before_a_batch_in_chunks_was_made_gives_it_again() -> Non
     second.load_state(state)
     assert torch.equal(second.draw(is_last=False).images, following.images)
     assert torch.equal(held.images, before)
+
+
+def features_file(path: Path, shift: float = 0.0) -> ComponentSpec:
+    rows = np.arange(24.0).reshape(12, 2) + shift
+    np.savez(path, features=rows.astype(np.float16), labels=np.repeat(np.arange(4), 3))
+    return ComponentSpec(name="features", settings={"path": str(path), "labels": ""})
+
+
+def test_a_file_is_loaded_once_until_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    part = features_file(tmp_path / "f.npz")
+    first = load_table(part)
+    again = load_table(part)
+    assert again.table is first.table
+    features_file(tmp_path / "f.npz", shift=1.0)
+    os.utime(tmp_path / "f.npz", ns=(1, 1))
+    changed = load_table(part)
+    assert changed.table is not first.table
+    assert changed.fingerprint != first.fingerprint

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from tests.training.ill_losses import ILL
-
 ROOT = Path(__file__).parents[2]
 
 
@@ -61,10 +59,3 @@ def test_a_killed_run_ends_with_the_same_digits(moment: str, undisturbed: Any, t
 def test_every_kind_of_state_survives(kind: str, tmp_path: Path) -> None:
     deaths = [("batch", 3), ("fsync", 5), ("batch", 8)]
     assert told_after(tmp_path / "killed", deaths, KINDS[kind]) == told_after(tmp_path / "whole", [], KINDS[kind])
-
-
-def test_the_doctor_finds_what_it_would_have_found(tmp_path: Path) -> None:
-    deaths = [("batch", 12), ("fsync", 40), ("batch", 30)]
-    whole = told_after(tmp_path / "whole", [], ILL["stuck_at_margin"])
-    assert any("margin" in sentence for sentence in whole["findings"])
-    assert told_after(tmp_path / "killed", deaths, ILL["stuck_at_margin"]) == whole

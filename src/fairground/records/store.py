@@ -85,13 +85,11 @@ class RunSummary(NamedTuple):
     score: float | None
 
 
-class Index:
+class _Index:
     """Answers SQL about the records under `root`; `patience` is how many seconds to wait for another process."""
 
     def __init__(self, root: Path, *, patience: float) -> None:
-        self._root = root
-        self._path = root / FILE_NAME
-        self._patience = patience
+        self._root, self._path, self._patience = root, root / FILE_NAME, patience
         self._memory: sqlite3.Connection | None = None
         self._one_at_a_time = threading.Lock()
 
@@ -99,43 +97,36 @@ class Index:
         """Bring the rows of all runs, or those of `names`, up to date and answer a query."""
         if not (self._root / "runs").is_dir():
             return []
+        values = tuple(values)
         with self._one_at_a_time:
             if self._memory is None:
                 try:
-                    return self._from_file(query, tuple(values), names)
+                    return self._from_file(query, values, names)
                 except (sqlite3.Error, OSError) as error:
-                    warnings.warn(
-                        f"{self._path} cannot be used ({error}); reading every record", DamageWarning, stacklevel=4
-                    )
+                    sentence = f"{self._path} cannot be used ({error}); reading every record"
+                    warnings.warn(sentence, DamageWarning, stacklevel=4)
                     self._memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-                    _lay_out(self._memory)
-            return self._answer(self._memory, query, tuple(values), names)
+            return self._answer(self._memory, query, values, names)
 
     def _from_file(self, query: str, values: tuple[object, ...], names: Collection[str] | None) -> list[tuple]:
-        try:
+        def ask() -> list[tuple]:
             # One connection per question: SQLite's locks do not survive a fork.
-            with closing(self._opened()) as db:
+            with closing(sqlite3.connect(self._path, timeout=self._patience, isolation_level=None)) as db:
+                db.execute("PRAGMA synchronous = NORMAL")
                 return self._answer(db, query, values, names)
+
+        try:
+            return ask()
         except sqlite3.OperationalError:  # locked, read-only, full
             raise
         except sqlite3.DatabaseError:  # damaged, of an older layout, not a database
             self._path.unlink(missing_ok=True)
-            with closing(self._opened()) as db:
-                return self._answer(db, query, values, names)
-
-    def _opened(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self._path, timeout=self._patience, isolation_level=None)
-        try:
-            db.execute("PRAGMA synchronous = NORMAL")
-            _lay_out(db)
-        except BaseException:
-            db.close()
-            raise
-        return db
+            return ask()
 
     def _answer(
         self, db: sqlite3.Connection, query: str, values: tuple[object, ...], names: Collection[str] | None
     ) -> list[tuple]:
+        _lay_out(db)
         self._refresh(db, names)
         return db.execute(query, values).fetchall()
 
@@ -184,7 +175,7 @@ class Store:
 
     def __init__(self, root: Path | str, *, patience: float = 10.0) -> None:
         self.root = Path(root)
-        self._index = Index(self.root, patience=patience)
+        self._index = _Index(self.root, patience=patience)
 
     def append(self, record: RunRecord) -> Outcome:
         """Store a record; it is on the disk when this returns."""
@@ -193,10 +184,10 @@ class Store:
         outcome = outcome_of(old, record) if old else "current"
         if outcome == "current":
             if old is not None:
-                _write(_new_in_history(folder), old)
+                _write(folder.history / f"{time.time_ns()}.json", old)
             _write(folder.record, record)
         elif outcome == "history":
-            _write(_new_in_history(folder), record)
+            _write(folder.history / f"{time.time_ns()}.json", record)
             if record.state == "done":
                 self.note_event("disagreement", record.name, "a second finished run of this spec has other results")
         return outcome
@@ -319,10 +310,6 @@ def _write(path: Path, record: RunRecord) -> None:
     os.utime(path, ns=(now, now))
 
 
-def _new_in_history(folder: RunFolder) -> Path:
-    return folder.history / f"{time.time_ns()}.json"
-
-
 def _who() -> str:
     try:
         user = getpass.getuser()
@@ -346,18 +333,18 @@ def _read_record(path: Path) -> RunRecord:
 
 def _lay_out(db: sqlite3.Connection) -> None:
     """Create the tables of a new index; refuse those of an older layout as damaged."""
-    if _version(db) == 0:
+
+    def layout() -> int:
+        return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+    if layout() == 0:
         db.execute("BEGIN IMMEDIATE")
         # Asked again under the lock: another process may have done it meanwhile.
-        for statement in (*_TABLES, f"PRAGMA user_version = {_LAYOUT}") if _version(db) == 0 else ():
+        for statement in (*_TABLES, f"PRAGMA user_version = {_LAYOUT}") if layout() == 0 else ():
             db.execute(statement)
         db.execute("COMMIT")
-    if _version(db) != _LAYOUT:
+    if layout() != _LAYOUT:
         raise sqlite3.DatabaseError("an index of another layout")
-
-
-def _version(db: sqlite3.Connection) -> int:
-    return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _text(spec: Mapping[str, Any], *path: str) -> str | None:
