@@ -38,7 +38,7 @@ from fairground.spec.run import ComponentSpec, TrainingSpec
 from fairground.training.assemble import best_device, build_model, build_transform
 from fairground.training.checkpoint import from_bytes, to_bytes
 from fairground.training.measure import view_of
-from fairground.training.stored_run import Reopened, reopen, selected_weights, missing_place, profile_of, read_profile
+from fairground.training.stored_run import Reopened, missing_place, profile_of, read_profile, reopen, selected_weights
 
 WEIGHTS = "weights.safetensors"
 METADATA = "model.json"
