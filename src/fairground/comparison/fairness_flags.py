@@ -115,35 +115,23 @@ def _flag(name: str, raised_when: str) -> Callable[[Callable[[Evidence], Found]]
 @_flag("test_selection", "the test split selected, or no validation score shows that it did not (MLRC 2.3)")
 def selected_on_test(evidence: Evidence) -> Found:
     why = "What is selected by its test score has a test score that is too high (MLRC 2.3)."
-    splits = {
-        label: {None if record.selection is None else record.selection.split for record in records}
-        for label, records in evidence.done.items()
-    }
-    on_test = tuple(label for label, found in splits.items() if "test" in found)
-    unknown = tuple(label for label, found in splits.items() if None in found)
-    if on_test:
+    if on_test := evidence.where(lambda run: run.selection is not None and run.selection.split == "test"):
         yield on_test, f"Selected on the test split: {', '.join(on_test)}.", why
-    if unknown:
+    if unknown := evidence.where(lambda run: run.selection is None):
         text = f"No validation score, so nothing shows that the test split did not select: {', '.join(unknown)}."
         yield unknown, text, why
 
 
 @_flag("test_watched", "test scores of every epoch were kept while validation selected (MLRC 2.3)")
 def watched_test(evidence: Evidence) -> Found:
-    watched = tuple(
-        label
-        for label, records in evidence.done.items()
-        if any(row.test for record in records for row in record.epochs)
-    )
-    if watched:
+    if watched := evidence.where(lambda run: any(row.test for row in run.epochs)):
         text = f"The test split was watched during training, though validation selected: {', '.join(watched)}."
         yield watched, text, "A person who sees every epoch's test score may choose what to report by it (MLRC 2.3)."
 
 
 @_flag("no_repeats", "a method was run once (MLRC 2.1)")
 def run_once(evidence: Evidence) -> Found:
-    once = tuple(label for label, records in evidence.done.items() if len(records) == 1)
-    if once:
+    if once := tuple(label for label, runs in evidence.done.items() if len(runs) == 1):
         why = "One run cannot tell a better method from a luckier seed (MLRC 2.1)."
         yield once, f"One run only: {', '.join(once)}.", why
 
@@ -152,7 +140,7 @@ def run_once(evidence: Evidence) -> Found:
 def other_seeds(evidence: Evidence) -> Found:
     if _shared_procedure(evidence) is not None:
         return
-    seeds = {label: frozenset(map(seed_of, records)) for label, records in evidence.done.items() if records}
+    seeds = {label: frozenset(map(seed_of, runs)) for label, runs in evidence.done.items() if runs}
     counts = {label: len(found) for label, found in seeds.items()}
     if len(set(counts.values())) > 1:
         text = f"Unequal numbers of runs: {', '.join(f'{label} {count}' for label, count in counts.items())}."
@@ -166,12 +154,10 @@ def other_seeds(evidence: Evidence) -> Found:
 def seeds_in_waves(evidence: Evidence) -> Found:
     shared = _shared_procedure(evidence)
     if shared is not None:
-        counts = {label: len(set(map(seed_of, records))) for label, records in evidence.done.items()}
+        counts = {label: len(set(map(seed_of, runs))) for label, runs in evidence.done.items()}
         listed = ", ".join(f"{label} {count}" for label, count in counts.items())
         yield tuple(counts), f"Runs of each method: {listed}; {shared.sentence}.", shared.why_fair
-        return
-    some = tuple(label for label, runs in evidence.methods.items() if any(run.seed_procedure for run in runs))
-    if some:
+    elif some := tuple(label for label, runs in evidence.methods.items() if any(run.seed_procedure for run in runs)):
         text = f"Seeds were added until a study was settled, and this table does not correct for it: {', '.join(some)}."
         yield some, text, "Seeds added after looking make false verdicts frequent; compare the study's methods alone."
 
@@ -188,10 +174,11 @@ def overlapping_claims(evidence: Evidence) -> Found:
     seen = evidence.comparison
     if seen is None:
         values = {label: found for label in evidence.done if (found := evidence.values(label))}
-        seen = compare_values(values) if values else None
-    known = {} if seen is None else {method.name: seen.interval(method.name) for method in seen.methods}
+        if not values:
+            return
+        seen = compare_values(values)
     for better, worse in evidence.claims:
-        one, other = known.get(better), known.get(worse)
+        one, other = seen.interval(better), seen.interval(worse)
         if one is not None and other is not None and one.overlaps(other):
             text = f"{better} is called better than {worse} while their own intervals overlap."
             why = "Only the interval of their difference, which leaves out what both share, supports that."
@@ -200,35 +187,32 @@ def overlapping_claims(evidence: Evidence) -> Found:
 
 @_flag("bound", "a searched setting ended within a hundredth of the edge of its range")
 def on_a_bound(evidence: Evidence) -> Found:
-    for label, records in evidence.done.items():
-        hits = dict.fromkeys(hit for record in records for hit in _bounds_hit(record, evidence))
-        for setting, value, end in hits:
-            text = f"{label}: {setting} = {value:g} is on the {end} bound of its search range."
-            yield (label,), text, "The optimum may be outside; widen the range."
+    why = "The optimum may be outside; widen the range."
+    for label, runs in evidence.done.items():
+        for text in dict.fromkeys(text for run in runs for text in _bounds_hit(run, evidence.ranges)):
+            yield (label,), f"{label}: {text} bound of its search range.", why
 
 
-def _bounds_hit(record: RunRecord, evidence: Evidence) -> Iterator[tuple[str, float, str]]:
-    ranges = {**evidence.ranges, **({} if record.search is None else record.search.ranges)}
-    for part, settings in record.spec.items() if ranges else ():
-        if isinstance(settings, dict):
-            for key, value in settings.items():
-                names = (f"{part}.{key}", f"{part}.{settings.get('name')}.{key}")
-                searched = next((ranges[name] for name in names if name in ranges), None)
-                end = end_of(searched, value)
-                if end is not None:
-                    yield f"{part}.{key}", float(str(value)), end
+def _bounds_hit(run: RunRecord, declared: Mapping[str, Range]) -> Iterator[str]:
+    ranges = {**declared, **({} if run.search is None else run.search.ranges)}
+    parts = {part: found for part, found in run.spec.items() if isinstance(found, dict)} if ranges else {}
+    for part, settings in parts.items():
+        for key, value in settings.items():
+            names = (f"{part}.{key}", f"{part}.{settings.get('name')}.{key}")
+            end = end_of(next((ranges[name] for name in names if name in ranges), None), value)
+            if end is not None:
+                yield f"{part}.{key} = {float(str(value)):g} is on the {end}"
 
 
 @_flag("less_tuning", "a method had at most a fifth of another's trials")
 def tuned_less(evidence: Evidence) -> Found:
     trials = {
-        label: max((0 if record.search is None else record.search.trials for record in records), default=0)
-        for label, records in evidence.done.items()
+        label: max((0 if run.search is None else run.search.trials for run in runs), default=0)
+        for label, runs in evidence.done.items()
         if label not in evidence.untrained
     }
     most = max(trials.values(), default=0)
-    behind = tuple(label for label, count in trials.items() if most and count * FAR_LESS <= most)
-    if behind:
+    if behind := tuple(label for label, count in trials.items() if most and count * FAR_LESS <= most):
         listed = ", ".join(f"{label} ({trials[label] or 'none known'})" for label in behind)
         text = f"Far less tuning than the {most} trials of the most tuned method: {listed}."
         yield behind, text, "A baseline at its defaults is easily beaten by anything that was searched for."
@@ -236,13 +220,8 @@ def tuned_less(evidence: Evidence) -> Found:
 
 @_flag("clustering", "NMI, AMI, F1 or purity from a single clustering, without the spread over its seeds (MLRC 2.2)")
 def clustered_once(evidence: Evidence) -> Found:
-    once = {
-        (label, score.metric)
-        for label, records in evidence.done.items()
-        for record in records
-        for score in record.scores
-        if score.metric in CLUSTERING and record.clustering_seeds < 2
-    }
+    runs = [(label, run) for label, found in evidence.done.items() for run in found if run.clustering_seeds < 2]
+    once = {(label, score.metric) for label, run in runs for score in run.scores if score.metric in CLUSTERING}
     if once:
         metrics = ", ".join(sorted({metric for _, metric in once}))
         text = f"From a single clustering, without the spread over its seeds: {metrics}."
@@ -266,10 +245,8 @@ def by_a_weak_metric(evidence: Evidence) -> Found:
 
 @_flag("raw_outputs", "some methods are measured on raw outputs, others at unit length (MLRC 2.2)")
 def measured_raw(evidence: Evidence) -> Found:
-    raw = tuple(
-        label for label, records in evidence.done.items() if any(map(is_measured_raw, one_of_each_spec(records)))
-    )
-    if raw and len(raw) < sum(bool(records) for records in evidence.done.values()):
+    raw = tuple(label for label, runs in evidence.done.items() if any(map(is_measured_raw, one_of_each_spec(runs))))
+    if raw and len(raw) < sum(bool(runs) for runs in evidence.done.values()):
         text = f"Measured on raw outputs, the others at unit length: {', '.join(raw)}."
         why = "Length alone moves every ranking metric; evaluation.normalise=true measures all alike (MLRC 2.2)."
         yield raw, text, why
@@ -277,8 +254,7 @@ def measured_raw(evidence: Evidence) -> Found:
 
 @_flag("closed_set", "the test classes were trained on")
 def on_a_closed_set(evidence: Evidence) -> Found:
-    closed = tuple(label for label, runs in evidence.methods.items() if any(run.is_closed_set for run in runs))
-    if closed:
+    if closed := tuple(label for label, runs in evidence.methods.items() if any(run.is_closed_set for run in runs)):
         why = "Metric learning is judged on classes never seen; a closed set is classification and scores higher."
         yield closed, f"Tested on classes that were trained on (closed set): {', '.join(closed)}.", why
 
@@ -286,8 +262,8 @@ def on_a_closed_set(evidence: Evidence) -> Found:
 @_flag("known_bugs", "a bug of published code is reproduced on purpose")
 def with_known_bugs(evidence: Evidence) -> Found:
     where: dict[str, dict[str, None]] = {}
-    for label, records in evidence.methods.items():
-        for bug in (bug for record in records for bug in record.known_bugs):
+    for label, runs in evidence.methods.items():
+        for bug in (bug for run in runs for bug in run.known_bugs):
             where.setdefault(bug.sentence, {})[label] = None
     for sentence, labels in where.items():
         text = f"Known bug switched on in {', '.join(labels)}: {sentence}."
@@ -299,47 +275,39 @@ def images_per_class(evidence: Evidence) -> Found:
     found = {label: settings.get("sampler.per_class", UNSAID) for label, settings in evidence.settings.items()}
     if len(set(found.values())) > 1 and not evidence.compares_samplers:
         listed = ", ".join(f"{label} {value}" for label, value in found.items())
-        text = f"Images of a class in a batch follow the loss: {listed}."
         why = "Part of a difference in score may come from the batches (MLRC 3.1 does the same)."
-        yield tuple(found), text, why
+        yield tuple(found), f"Images of a class in a batch follow the loss: {listed}.", why
 
 
 @_flag("unfinished", "runs diverged or failed and are missing from the mean")
 def unfinished(evidence: Evidence) -> Found:
-    for label, records in evidence.methods.items():
-        lost = len(records) - len(evidence.done[label])
-        if lost:
-            states = ", ".join(sorted({record.state for record in records if record.state != "done"}))
-            text = f"{label}: {lost} of {len(records)} runs did not finish ({states}) and are not counted."
+    for label, runs in evidence.methods.items():
+        if lost := [run.state for run in runs if run.state != "done"]:
+            states = ", ".join(sorted(set(lost)))
+            text = f"{label}: {len(lost)} of {len(runs)} runs did not finish ({states}) and are not counted."
             yield (label,), text, "A mean over the runs that survived flatters an unstable method."
 
 
-_ENVIRONMENT: tuple[tuple[str, Callable[[Provenance], object]], ...] = (
-    ("the version of fairground", lambda origin: origin.fairground.partition("+")[0]),
-    ("the versions of packages", attrgetter("packages")),
-    ("the machine", attrgetter("hardware")),
-)
+_ENVIRONMENT: Mapping[str, Callable[[Provenance], object]] = {
+    "the version of fairground": lambda origin: origin.fairground.partition("+")[0],
+    "the versions of packages": attrgetter("packages"),
+    "the machine": attrgetter("hardware"),
+}
 
 
 @_flag("environment", "versions or machine are not the same in all runs")
 def other_environments(evidence: Evidence) -> Found:
-    origins = [record.provenance for records in evidence.done.values() for record in records]
-    apart = [name for name, read in _ENVIRONMENT if is_any_other(map(read, origins))]
-    if apart:
-        text = f"Not the same in all runs: {', '.join(apart)}."
+    origins = [run.provenance for runs in evidence.done.values() for run in runs]
+    if apart := [name for name, read in _ENVIRONMENT.items() if is_any_other(map(read, origins))]:
         why = "Results are not bit-identical across them; more seeds show whether it matters."
-        yield tuple(evidence.methods), text, why
+        yield tuple(evidence.methods), f"Not the same in all runs: {', '.join(apart)}.", why
 
 
 @_flag("threads", "runs used different numbers of threads")
 def other_threads(evidence: Evidence) -> Found:
-    threads = {
-        label: sorted({record.provenance.threads for record in records})
-        for label, records in evidence.done.items()
-        if records
-    }
-    if len({number for numbers in threads.values() for number in numbers}) > 1:
-        listed = ", ".join(f"{label} {' or '.join(map(str, numbers))}" for label, numbers in threads.items())
+    threads = {label: {run.provenance.threads for run in runs} for label, runs in evidence.done.items() if runs}
+    if len(set().union(*threads.values())) > 1:
+        listed = ", ".join(f"{label} {' or '.join(map(str, sorted(used)))}" for label, used in threads.items())
         why = "Sums split over another number of threads round differently: results are not bit-identical."
         yield tuple(threads), f"Not run with the same number of threads: {listed}.", why
 

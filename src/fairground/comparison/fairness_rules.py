@@ -59,6 +59,10 @@ class Evidence:
         """The methods that train nothing: networks measured with the weights they start with."""
         return frozenset(label for label, runs in self.methods.items() if all(run.is_untrained for run in runs))
 
+    def where(self, is_so: Callable[[RunRecord], bool]) -> tuple[str, ...]:
+        """Return the methods of which any finished run is so."""
+        return tuple(label for label, runs in self.done.items() if any(map(is_so, runs)))
+
     def values(self, label: str) -> dict[int, float]:
         """Return a method's metric per seed; runs that share a seed are averaged."""
         found: dict[int, list[float]] = {}
