@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from fairground.papers.expected_runs import ExpectedRuns
 from fairground.papers.published import PublishedRow
 from fairground.records.record import RunRecord, Score
-from fairground.spec.identity import hash_of, to_plain
+from fairground.spec.identity import to_plain
 from fairground.spec.study import UNSAID
-from fairground.studies import ensembles
-from fairground.studies.run_study import JobResult
+from fairground.studies.run_study import JobResult, joined_record
 from fairground.studies.select import Selected
 from tests.records.factory import hashed, make_record
 
@@ -89,6 +88,6 @@ def result_of(
         runs += repeat
         if len(folds) > 1 and joined:
             result = {"scores": {m: v + shift for m, v in joined.items()}, "embedding_dim": 512}
-            ensembled.append(ensembles._record(hash_of(ensembles._spec(repeat)), repeat, result))
+            ensembled.append(joined_record(repeat, result))
     selected = Selected(settings=settings or {}, trial=0 if settings else None, score=0.5 if settings else None)
     return JobResult(job=found.job, trials=(), selected=selected, runs=tuple(runs), joined=tuple(ensembled))

@@ -120,7 +120,7 @@ def test_a_child_seed_never_changes() -> None:
 
 
 def test_a_word_may_carry_options():
-    assert read_analysis("rho") == AnalysisWord(name="rho")
+    assert read_analysis("rho") == AnalysisWord("rho", {})
     assert read_analysis("rho(drop_last=1, direction=to_uniform)") == AnalysisWord(
         name="rho", options={"drop_last": 1, "direction": "to_uniform"}
     )

@@ -13,7 +13,7 @@ from fairground.spec.study_load import load_study
 from fairground.studies.executors.executor import executor_named
 from fairground.studies.plan import cost_probes
 from fairground.studies.run_study import run_study
-from fairground.studies.suggest import suggest
+from fairground.studies.search import suggest
 from fairground.studies.trials import Trial
 
 RANGES = {"a": Real(low=0.0, high=1.0), "b": LogReal(low=1e-4, high=1.0)}

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fairground.spec.space import Choice, Integer, LogReal, Real
-from fairground.studies.suggest import suggest
+from fairground.studies.search import suggest
 from fairground.studies.trials import Trial
 
 RANGES = {

@@ -10,7 +10,7 @@ import difflib
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,14 +32,13 @@ ROOMS = {
     "analysis": "Analysis",
 }
 _HERE = Path(__file__).parents[1]
-_DOTTED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the known word nearest to `word`, or nothing when none is near."""
     names = list(known)
     if word in names:
-        # Asked in passing, for a refusal that will not be spoken.
+        # Asked in passing, for an error that is not raised.
         return ""
     folded = {_fold(name): name for name in names}
     close = difflib.get_close_matches(_fold(word), folded, n=1, cutoff=0.6)
@@ -83,37 +82,19 @@ def find(room: str, name: str) -> type[Any]:
     raise AssertionError(f"{module.__name__} must define a class named {word} in CamelCase + {ROOMS[room]}")
 
 
-def dotted_paths(data: object) -> Iterator[str]:
-    """Yield the dotted paths among the texts of plain data: code from outside, which building its parts would run."""
-    if isinstance(data, str):
-        yield from [data] if _DOTTED.fullmatch(data) else []
-    elif isinstance(data, Mapping | list | tuple):
-        for item in data.values() if isinstance(data, Mapping) else data:
-            yield from dotted_paths(item)
-
-
-def find_attribute(room: str, attribute: str) -> type[Any]:
-    """Resolve `from fairground.<room> import <attribute>`; the room's `__getattr__` calls this."""
-    kind = ROOMS[room]
-    if not attribute.startswith("_") and attribute.endswith(kind):
-        folded = {_fold(word): word for word in list_names(room)}
-        match = folded.get(_fold(attribute.removesuffix(kind)))
-        if match is not None:
-            return find(room, match)
-    hint = nearest(attribute, attributes_of(room))
-    raise AttributeError(f"module 'fairground.{room}' has no attribute '{attribute}'.{hint}")
-
-
-def attributes_of(room: str) -> list[str]:
-    """Return the classes that a room offers, by the names of its files; nothing is imported."""
-    return [class_name(room, word) for word in list_names(room)]
-
-
 def lazy_room(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return a room's `__getattr__`, `__dir__` and `__all__`: its classes are found when they are named."""
     room = package.rpartition(".")[2]
-    offered = attributes_of(room)
-    return lambda attribute: find_attribute(room, attribute), lambda: sorted(offered), offered
+    offered = {class_name(room, word): word for word in list_names(room)}
+    folded = {_fold(name): word for name, word in offered.items()}
+
+    def find_attribute(attribute: str) -> type[Any]:
+        if not attribute.startswith("_") and attribute.endswith(ROOMS[room]) and _fold(attribute) in folded:
+            return find(room, folded[_fold(attribute)])
+        hint = nearest(attribute, offered)
+        raise AttributeError(f"module '{package}' has no attribute '{attribute}'.{hint}")
+
+    return find_attribute, lambda: sorted(offered), list(offered)
 
 
 def class_name(room: str, word: str) -> str:
@@ -121,24 +102,17 @@ def class_name(room: str, word: str) -> str:
     return "".join(part.capitalize() for part in word.split("_")) + ROOMS[room]
 
 
-def list_names(room: str) -> list[str]:
+@cache
+def list_names(room: str) -> tuple[str, ...]:
     """Return the components of a room by their file names, without opening any."""
     require(room in ROOMS, f"no room '{room}'.{nearest(room, ROOMS)} There are: {', '.join(ROOMS)}.")
-    return list(_names_in(room, (_HERE / room).stat().st_mtime_ns))
-
-
-@cache
-def _names_in(room: str, _changed: int) -> tuple[str, ...]:
-    # Read again when the folder changes; a run asks hundreds of times.
     return tuple(sorted(path.stem for path in (_HERE / room).glob("*.py") if not path.stem.startswith("_")))
 
 
 def _find_outside(path: str) -> type[Any]:
     module_name, _, attribute = path.partition(":")
-    require(
-        _DOTTED.fullmatch(path) is not None,
-        f"'{path}' is not a dotted path: write package.module:Class",
-    )
+    is_path = re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", path) is not None
+    require(is_path, f"'{path}' is not a dotted path: write package.module:Class")
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:

@@ -100,7 +100,6 @@ def check_settings(room: str, name: str, settings: Mapping[str, Value]) -> None:
 
 
 def tunable_of(room: str, name: str) -> Mapping[str, Range]:
-    """Return the search ranges of a component."""
     found: Mapping[str, Range] = declared(room, name, "tunable", {})
     return found
 

@@ -39,7 +39,6 @@ def hash_of(data: Mapping[str, Any]) -> str:
 
 
 def name_of(spec: RunSpec) -> str:
-    """Return the run's name everywhere."""
     return hash_of(to_plain(spec))
 
 
@@ -86,7 +85,6 @@ def differing(flat: Iterable[Mapping[str, str]]) -> list[str]:
 
 
 def shared(flat: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Return the settings that are the same everywhere."""
     specs = list(flat)
     apart = set(differing(specs))
     return {key: value for key, value in (specs[0] if specs else {}).items() if key not in apart}
@@ -120,16 +118,13 @@ def _plain(value: object) -> Value:
     if isinstance(value, ComponentSpec):
         return {"name": value.name, **value.settings}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = [field for field in dataclasses.fields(value) if not _is_left_out(field, getattr(value, field.name))]
-        return {field.name: _plain(getattr(value, field.name)) for field in fields}
+        values = {field: getattr(value, field.name) for field in dataclasses.fields(value)}
+        kept = {field.name: v for field, v in values.items() if field.metadata != LATER or v != field.default}
+        return {name: _plain(inner) for name, inner in kept.items()}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     assert value is None or isinstance(value, str | int | float | bool), f"{value!r} is not plain data"
     return value
-
-
-def _is_left_out(field: "dataclasses.Field[Any]", value: object) -> bool:
-    return field.metadata == LATER and value == field.default
 
 
 def _text(value: object) -> str:

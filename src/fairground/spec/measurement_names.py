@@ -7,28 +7,25 @@ case, hyphens and underscores do not matter, and `_at_` may stand for `@`. Where
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-from fairground.errors import require
+from fairground.errors import InputError, require
 from fairground.spec.catalogue import canonical, list_names, nearest
 from fairground.spec.declarations import declared, settings_of
 from fairground.spec.settings import Value, fit, parse_value
 
 ROOM = "metrics"
-_ANALYSIS = re.compile(r"\s*([\w.:]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
 class MetricWord(NamedTuple):
-    """The metric's file, and what the word gives after @."""
+    """The metric's file, and what is after @."""
 
     name: str
     argument: str | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class MetricDeclaration:
+class MetricDeclaration(NamedTuple):
     """What a metric's class declares: its name in print, which way is better, and whether it is a share of 1."""
 
     title: str
@@ -41,7 +38,7 @@ def read_metric(word: str) -> MetricWord | None:
     """Return what a word means; None where no metric of ours is called so."""
     plain = _plain(word)
     name, _, argument = plain.partition("_at_")
-    for known in (_known(), _aliases()):
+    for known in _spellings():
         if plain in known:
             return MetricWord(known[plain], None)
         if name in known and argument:
@@ -63,7 +60,6 @@ def declared_metric(word: str) -> MetricDeclaration | None:
     )
 
 
-@cache
 def is_share(metric: str) -> bool:
     """Tell whether the metric is a share of 1, shown in per cent, as all retrieval metrics are."""
     found = declared_metric(metric)
@@ -76,7 +72,7 @@ def in_unit(metric: str, shown: float) -> float:
 
 
 def goodness(value: float, higher_is_better: bool | None) -> float:
-    """Return a score turned so that more is better; one of which nobody says which way is better stays as it is."""
+    """Return a score turned so that more is better; one without a known direction stays as it is."""
     return -value if higher_is_better is False else value
 
 
@@ -102,35 +98,25 @@ def _plain(word: str) -> str:
 
 
 @cache
-def _known() -> dict[str, str]:
-    return {_plain(name): name for name in list_names(ROOM)}
+def _spellings() -> tuple[dict[str, str], dict[str, str]]:
+    """Return the metrics by file name and by alias."""
+    names = list_names(ROOM)
+    aliases = {_plain(alias): name for name in names for alias in declared(ROOM, name, "aliases", ())}
+    return {_plain(name): name for name in names}, aliases
 
 
-@cache
-def _aliases() -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name in list_names(ROOM):
-        aliases = declared(ROOM, name, "aliases", ())
-        assert isinstance(aliases, tuple), f"metrics/{name}.py: aliases must be written as a tuple"
-        found |= {_plain(alias): name for alias in aliases}
-    return found
-
-
-@dataclass(frozen=True, kw_only=True)
-class AnalysisWord:
+class AnalysisWord(NamedTuple):
     """An analysis by name, and the options that were given."""
 
     name: str
-    options: dict[str, Value] = field(default_factory=dict)
+    options: dict[str, Value]
 
 
 def read_analysis(word: str) -> AnalysisWord:
     """Return the analysis a word names, its options checked, or refuse in a sentence."""
-    match = _ANALYSIS.fullmatch(word)
-    require(
-        match is not None, f"'{word}' is not an analysis: write a name like rho, or with options like rho(drop_last=1)"
-    )
-    assert match is not None
+    match = re.fullmatch(r"\s*([\w.:]+)\s*(?:\((.*)\))?\s*", word, re.DOTALL)
+    if match is None:
+        raise InputError(f"'{word}' is not an analysis: write a name like rho, or with options like rho(drop_last=1)")
     name = canonical("analysis", match[1])
     options = dict(_option(name, text) for text in (match[2] or "").split(",") if text.strip())
     return AnalysisWord(name=name, options=options)

@@ -24,7 +24,6 @@ _WANTED: Mapping[Any, str] = {
 
 
 def parse_override(text: str) -> tuple[str, Value]:
-    """Return the name and the value that `key=value` sets."""
     key, equals, value = text.partition("=")
     require(bool(equals) and bool(key), f"'{text}' is not an override: write key=value, like loss.margin=0.1")
     return key.strip(), parse_value(value.strip())

@@ -80,7 +80,6 @@ def end_of(searched: Range | None, value: object) -> str | None:
 
 
 def contains(searched: Range, value: object) -> bool:
-    """Tell whether a search of the range could try the value."""
     if isinstance(searched, Choice):
         return any(value == option and type(value) is type(option) for option in searched.options)
     if isinstance(value, bool) or not isinstance(value, int if isinstance(searched, Integer) else int | float):

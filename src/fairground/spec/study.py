@@ -414,7 +414,6 @@ class StudyJob:
 
 
 def jobs_of(study: StudySpec) -> list[StudyJob]:
-    """Return the jobs of a study, data set by data set."""
     return [
         StudyJob(study=study, data=data, method=method)
         for data in study.data

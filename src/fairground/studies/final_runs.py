@@ -1,14 +1,14 @@
 """The final runs of a study: the same number of repeats for every method, or seeds in waves until it is settled.
 
-Nothing about waves is remembered but the records of runs. Who gets seeds next follows from them alone
-(`statistics.sequential`), so that a study that was killed goes on with the very seeds it would have had.
+Nothing about waves is stored but the records of runs. Who gets seeds next follows from them alone
+(`comparison.sequential`), so that a study that was killed goes on with the very seeds it would have had.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from fairground.comparison.sequential import Plan, Wave, next_wave
-from fairground.errors import DataError, require
+from fairground.errors import DataError
 from fairground.records.record import RunRecord
 from fairground.spec.identity import name_of
 from fairground.spec.measurement_names import in_unit
@@ -16,9 +16,6 @@ from fairground.spec.run import RunSpec
 from fairground.spec.study import SeedProcedure, StudyJob
 from fairground.studies.scheduler import Request, Requests, Scheduler, with_procedures
 from fairground.studies.select import Seal
-
-#: each method's value, or its values by fold, by seed
-SeedValues = Mapping[str, Mapping[int, float | Mapping[int, float]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,19 +28,16 @@ class FinalRuns:
     @classmethod
     def behind(cls, seal: Seal, job: StudyJob) -> "FinalRuns":
         """Return the final runs of a job whose settings are selected; none where nothing could be."""
-        specs = seal.final_specs(job)
-        return cls(job=job, specs={(spec.seed, fold): spec for (_, fold), spec in specs.items()})
+        return cls(job=job, specs=seal.final_specs(job))
 
     def names(self, seeds: Collection[int]) -> list[str]:
-        """Return what the runs on some seeds are called, in order."""
         return [name_of(spec) for (seed, _), spec in self.specs.items() if seed in seeds]
 
     def noted(self, record: RunRecord) -> RunRecord:
-        """Return a record with how its settings and seeds were found: one that was stored before may not say so yet."""
+        """Return a record with how its settings and seeds were found, which one stored before may not have yet."""
         return with_procedures(record, search=self.job.search_procedure(), seed_procedure=self.job.study.seed_procedure)
 
     def request(self, seeds: Collection[int]) -> "Requests[list[RunRecord]]":
-        """Request the runs on some seeds and return their records."""
         specs = [spec for (seed, _), spec in self.specs.items() if seed in seeds]
         if not specs:
             return []
@@ -64,22 +58,21 @@ class FinalRuns:
                 lost.add(seed)
             else:
                 found.setdefault(seed, {})[fold] = _score(record, metric)
-        return {seed: by for seed, by in found.items() if seed not in lost | missing}, lost
+        return {seed: by_fold for seed, by_fold in found.items() if seed not in lost | missing}, lost
 
 
 def run_finals(jobs: Sequence[StudyJob], seal: Seal, scheduler: Scheduler) -> dict[str, list[RunRecord]]:
     """Have the final runs of all jobs made and return their records, seed by seed and fold by fold."""
     finals = {job.label: FinalRuns.behind(seal, job) for job in jobs}
-    if jobs and jobs[0].study.until_settled is not None:
-        return _run_waves(finals, scheduler)
-    seeds = jobs[0].study.repeat_seeds if jobs else ()
-    return scheduler.run({label: runs.request(seeds) for label, runs in finals.items()})
-
-
-def _run_waves(finals: Mapping[str, FinalRuns], scheduler: Scheduler) -> dict[str, list[RunRecord]]:
-    """Wave after wave: every data set has waves of its own, and all of them share the workers."""
+    if not any(job.study.until_settled for job in jobs):
+        return scheduler.run({label: runs.request(runs.job.study.repeat_seeds) for label, runs in finals.items()})
+    # Every data set has waves of its own, and all of them share the workers.
     records: dict[str, RunRecord] = {}
-    while needs := _needs(finals, records):
+    while needs := {
+        f"{data}/{method}": seeds
+        for data, wave in waves_of(finals.values(), records).items()
+        for method, seeds in wave.needs.items()
+    }:
         found = scheduler.run({label: finals[label].request(seeds) for label, seeds in needs.items()})
         records |= {record.name: record for some in found.values() for record in some}
     return {
@@ -88,36 +81,30 @@ def _run_waves(finals: Mapping[str, FinalRuns], scheduler: Scheduler) -> dict[st
     }
 
 
-def _needs(finals: Mapping[str, FinalRuns], records: Mapping[str, RunRecord]) -> dict[str, tuple[int, ...]]:
-    found: dict[str, tuple[int, ...]] = {}
-    for data, wave in waves_of(finals.values(), records).items():
-        found |= {f"{data}/{method}": seeds for method, seeds in wave.needs.items()}
-    return found
-
-
 def waves_of(finals: Collection[FinalRuns], records: Mapping[str, RunRecord]) -> dict[str, Wave]:
     """Return where every data set stands, by its label; `records` are those of final runs, by name."""
     found = {}
     for data in dict.fromkeys(runs.job.data.label for runs in finals):
-        # A method whose search found nothing has no final runs and is waited for by nobody.
+        # A method whose search found nothing has no final runs, and none are waited for.
         some = [runs for runs in finals if runs.job.data.label == data and runs.specs]
         if not some:
             continue
         procedure = some[0].job.study.seed_procedure
         assert procedure is not None
-        values: dict[str, Mapping[int, Mapping[int, float]]] = {}
-        lost: set[tuple[str, int]] = set()
-        for runs in some:
-            label = runs.job.method.label
-            values[label], gone = runs.values(records, procedure.metric)
-            lost |= {(label, seed) for seed in gone}
-        said = (record.higher_is_better(procedure.metric) for record in records.values())
-        found[data] = wave_of(values, lost, procedure, is_higher=next(said, None) is not False)
+        pairs = {runs.job.method.label: runs.values(records, procedure.metric) for runs in some}
+        lost = {(label, seed) for label, (_, gone) in pairs.items() for seed in gone}
+        directions = (record.higher_is_better(procedure.metric) for record in records.values())
+        values = {label: by_seed for label, (by_seed, _) in pairs.items()}
+        found[data] = wave_of(values, lost, procedure, is_higher=next(directions, None) is not False)
     return found
 
 
 def wave_of(
-    values: SeedValues, lost: Collection[tuple[str, int]], procedure: SeedProcedure, *, is_higher: bool
+    values: Mapping[str, Mapping[int, float | Mapping[int, float]]],
+    lost: Collection[tuple[str, int]],
+    procedure: SeedProcedure,
+    *,
+    is_higher: bool,
 ) -> Wave:
     """Return where the methods of one data set stand; `values` names every method, those without a run too."""
     return next_wave(
@@ -132,15 +119,16 @@ def wave_of(
 
 
 def plan_of_waves(procedure: SeedProcedure) -> Plan:
-    """Return when a procedure looks and what each look may err."""
     plan = procedure.plan
     return Plan(first=plan.first, wave=plan.wave, limit=plan.limit, level=plan.level)
 
 
 def _score(record: RunRecord, metric: str) -> float:
     value = record.score(metric, "test")
-    have = ", ".join(score.metric for score in record.scores if score.split == "test") or "none"
-    complaint = f"until_settled compares by selection.metric, {metric}, of which run {record.name} has no test score"
-    require(value is not None, f"{complaint}; it has {have}", DataError)
-    assert value is not None
+    if value is None:
+        have = ", ".join(score.metric for score in record.scores if score.split == "test") or "none"
+        complaint = (
+            f"until_settled compares by selection.metric, {metric}, of which run {record.name} has no test score"
+        )
+        raise DataError(f"{complaint}; it has {have}")
     return value

@@ -1,4 +1,4 @@
-"""Where a study lives under a home, and how it is found again by its name, its hash or its file."""
+"""Where a study is in a run directory, and how it is found again by its name, its hash or its file."""
 
 import json
 import warnings
@@ -23,17 +23,14 @@ class StudyFolder:
 
     @property
     def path(self) -> Path:
-        """Where everything of this study is."""
         return Path(self.home) / "studies" / self.hash
 
     @property
     def spec(self) -> Path:
-        """The study as it was asked."""
         return self.path / "study.json"
 
     @property
     def page(self) -> Path:
-        """The report."""
         return self.path / "report.html"
 
     @contextmanager
@@ -50,7 +47,6 @@ class StudyFolder:
 
 
 def folder_of(study: StudySpec, home: Path) -> StudyFolder:
-    """Return the folder of a study under `home`."""
     return StudyFolder(home, study_hash(study))
 
 
@@ -76,7 +72,6 @@ def find_begun(home: Path, word: str) -> StudySpec | None:
 
 
 def begun_hint(home: Path, word: str) -> str:
-    """Return the nearest begun study as a question, or nothing."""
     return nearest(word, [study.name for study in begun_studies(home).values()])
 
 

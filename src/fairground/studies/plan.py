@@ -1,7 +1,7 @@
 """What a study will run, how long it will take by runs already measured, and how much disk it will fill."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
@@ -12,12 +12,7 @@ from fairground.spec.declarations import Counts, declared
 from fairground.spec.identity import name_of
 from fairground.spec.run import RunSpec
 from fairground.spec.study import UNSAID, StudyJob, StudySpec, jobs_of
-from fairground.studies.suggest import suggest
-
-#: a forward pass against a training step
-FORWARD = 1 / 3
-_COPIES = 1 + 2 * 3
-_BYTES = 4
+from fairground.studies.search import next_settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +49,6 @@ class PlanRow:
 
     @property
     def n_runs(self) -> int:
-        """How many trainings the job takes."""
         return self.n_search + self.n_final
 
 
@@ -73,7 +67,6 @@ class StudyPlan:
 
     @property
     def n_final(self) -> int:
-        """How many trainings come after the search."""
         return sum(row.n_final for row in self.rows)
 
     def seconds(self, workers: int) -> float | None:
@@ -89,15 +82,16 @@ class StudyPlan:
         known = [row.bytes for row in self.rows if row.bytes is not None]
         if known:
             return int(sum(row.n_runs * (row.bytes or fmean(known)) for row in self.rows))
-        if any(row.work is None for row in self.rows):
-            return None
-        return sum(row.n_runs * row.work.bytes for row in self.rows if row.work is not None)
+        return None if self._works is None else sum(n_runs * work.bytes for n_runs, work in self._works)
 
     def images(self) -> float | None:
         """Return how many images all runs train on at most, those evaluated counted as a third; None if unknown."""
-        if any(row.work is None for row in self.rows):
-            return None
-        return math.fsum(row.n_runs * row.work.images for row in self.rows if row.work is not None)
+        return None if self._works is None else math.fsum(n_runs * work.images for n_runs, work in self._works)
+
+    @property
+    def _works(self) -> list[tuple[int, RunWork]] | None:
+        found = [(row.n_runs, row.work) for row in self.rows if row.work is not None]
+        return found if len(found) == len(self.rows) else None
 
     def gpu_seconds(self, images_per_second: float | None = None) -> float | None:
         """Return how long it takes at most at a given speed, or at those measured here for the same networks."""
@@ -111,7 +105,6 @@ class StudyPlan:
 
     @property
     def hardware(self) -> str:
-        """Where the speeds were measured."""
         return ", ".join(dict.fromkeys(row.speed.hardware for row in self.rows if row.speed is not None))
 
 
@@ -134,13 +127,14 @@ def _row(job: StudyJob, store: Store, done: set[str], speeds: Mapping[str, RunSp
     first = _first(job, unsaid=UNSAID)
     name = name_of(first) if first is not None else ""
     is_measured = name in done
+    files = RunFolder(store.root, name).path.rglob("*") if is_measured else ()
     return PlanRow(
         job=job.label,
         n_settings=len(job.ranges()) if study.search.trials else 0,
         n_search=(job.n_trials() if study.search.trials else 0) * n_folds,
         n_final=len(study.repeat_seeds) * n_folds,
         seconds=store.get(name).provenance.wall_seconds if is_measured else None,
-        bytes=_size(RunFolder(store.root, name).path) if is_measured else None,
+        bytes=sum(path.stat().st_size for path in files if path.is_file()) if is_measured else None,
         work=None if first is None else work_of(first),
         speed=None if first is None else speeds.get(first.trunk.name),
     )
@@ -151,24 +145,9 @@ def _first(job: StudyJob, *, unsaid: str | None) -> RunSpec | None:
     study = job.study
     fold = study.folds.used[0]
     if study.search.trials:
-        search = study.search
-        settings = suggest(
-            job.ranges(),
-            [],
-            sampler=search.sampler,
-            startup=search.startup,
-            seed=study.seed,
-            label=job.label,
-            n_trials=job.n_trials(),
-            defaults=job.defaults() if search.defaults_first else None,
-        )
-        return job.spec(seed=study.seed, fold=fold, settings=settings, test=False, unsaid=unsaid)
-    seeds: Sequence[int] = study.repeat_seeds
+        return job.spec(seed=study.seed, fold=fold, settings=next_settings(job, []), test=False, unsaid=unsaid)
+    seeds = study.repeat_seeds
     return job.spec(seed=seeds[0], fold=fold, test=True, unsaid=unsaid) if seeds else None
-
-
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def measured_speeds(store: Store) -> dict[str, RunSpeed]:
@@ -189,7 +168,7 @@ def work_of(spec: RunSpec) -> RunWork | None:
     """Return how much work a run is, from its spec alone.
 
     Formula
-        trained   = epochs * batches * batch size;  batches: as said, or one pass over the training images
+        trained   = epochs * batches * batch size;  batches: as given, or one pass over the training images
         evaluated = (epochs / validate_every + 1) * images that select + test images + training images, if analysed
         images    = trained + evaluated / 3: a forward pass is about a third of a training step
         bytes     = 4 * weights * (1 + 2 * 3) + 4 * test images * dimension: the best weights, two checkpoints with two
@@ -203,7 +182,11 @@ def work_of(spec: RunSpec) -> RunWork | None:
     if counts is None or weights is None:
         return None
     training, evaluation = spec.training, spec.evaluation
-    held_out = _validation_share(spec)
+    # One fold of several validates, or a fraction.
+    n_folds, fraction = spec.split.settings.get("n_folds"), spec.split.settings.get("validation")
+    held_out = (
+        1 / n_folds if isinstance(n_folds, int) else float(fraction) if isinstance(fraction, int | float) else 0.0
+    )
     n_train, n_validation = (round(share * counts.train_images) for share in (1 - held_out, held_out))
     batches = training.batches_per_epoch or n_train // training.batch_size
     trained = training.epochs * batches * training.batch_size
@@ -213,13 +196,4 @@ def work_of(spec: RunSpec) -> RunWork | None:
     evaluated += n_train if evaluation.analyses else 0
     width = spec.head.settings.get("embedding_dim")
     kept = counts.test_images * (width if isinstance(width, int) else 0) if evaluation.test else 0
-    return RunWork(images=trained + FORWARD * evaluated, bytes=_BYTES * (_COPIES * weights + kept))
-
-
-def _validation_share(spec: RunSpec) -> float:
-    """Return which part of the training half validates: one fold of several, or the fraction said."""
-    settings = spec.split.settings
-    n_folds, fraction = settings.get("n_folds"), settings.get("validation")
-    if isinstance(n_folds, int):
-        return 1 / n_folds
-    return float(fraction) if isinstance(fraction, int | float) else 0.0
+    return RunWork(images=trained + 1 / 3 * evaluated, bytes=4 * ((1 + 2 * 3) * weights + kept))

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from fairground.records.record import RunRecord
+from fairground.records.record import RunRecord, Score
 from fairground.records.store import Store
+from fairground.spec.identity import hash_of
 from fairground.spec.study import StudyJob, StudySpec, jobs_of
-from fairground.studies import ensembles
 from fairground.studies.executors.executor import Executor
 from fairground.studies.final_runs import run_finals
 from fairground.studies.folder import folder_of
@@ -19,6 +20,8 @@ from fairground.studies.trials import Trial, TrialStore
 
 #: what `fairground study` ends with when every run worked, when none did, and when some failed
 ALL_WORKED, NONE_WORKED, SOME_FAILED = 0, 1, 3
+#: joins the fold models of one repeat; named, not imported, so that torch is not
+JOIN_JOB = "fairground.training.stored_run:ensemble_job"
 #: starts an executor of the function named by a dotted path
 Spawn = Callable[[str], Executor]
 
@@ -42,7 +45,7 @@ def run_study(
     spawn: Spawn,
     on_record: OnRecord = lambda _: None,
     run_job: str = JOB,
-    join_job: str = ensembles.JOB,
+    join_job: str = JOIN_JOB,
 ) -> list[JobResult]:
     """Run a study from wherever it is and return the result of every job."""
     folder, store = folder_of(study, home), Store(home)
@@ -53,16 +56,23 @@ def run_study(
         on_record(record)
 
     trial_store = TrialStore(folder.path)
+    joined: dict[str, tuple[list[RunRecord], list[str]]] = {}
     with folder.locked(study):
         with spawn(run_job) as executor:
             scheduler = Scheduler(store=store, executor=executor, on_record=note)
-            searches = {job.label: search(job, trial_store) for job in jobs} if study.search.trials else {}
-            trials = scheduler.run(searches)
-            chosen = _chosen(jobs, trials)
+            trials = scheduler.run({job.label: search(job, trial_store) for job in jobs} if study.search.trials else {})
+            # A job without a finished trial has nothing to go on with.
+            picked = {job.label: select(trials[job.label]) if trials else Selected(settings={}) for job in jobs}
+            chosen = {label: selected for label, selected in picked.items() if selected is not None}
             seal.end_selection(chosen)
             seal.note_opening(f"the final runs of study {study.name} on {', '.join(d.label for d in study.data)}")
             runs = run_finals(jobs, seal, scheduler)
-        joined = _join(jobs, runs, store, spawn(join_job)) if len(study.folds.used) > 1 else {}
+        n_folds = len(study.folds.used)
+        if n_folds > 1:
+            with spawn(join_job) as executor:
+                for label, found in runs.items():
+                    repeats = [found[i : i + n_folds] for i in range(0, len(found), n_folds)]
+                    joined[label] = join_folds(repeats, store=store, executor=executor)
     return [
         JobResult(
             job=job,
@@ -76,27 +86,60 @@ def run_study(
     ]
 
 
-def _chosen(jobs: Sequence[StudyJob], trials: Mapping[str, Sequence[Trial]]) -> dict[str, Selected]:
-    """Return what is selected in every job; one without a finished trial has nothing to go on with."""
-    chosen = {}
-    for job in jobs:
-        selected = select(trials[job.label]) if job.label in trials else Selected(settings={})
-        if selected is not None:
-            chosen[job.label] = selected
-    return chosen
+def join_folds(
+    repeats: Sequence[Sequence[RunRecord]], *, store: Store, executor: Executor
+) -> tuple[list[RunRecord], list[str]]:
+    """Join the fold models of every repeat whose folds are all done; return records, and a sentence per failure."""
+    complete = {hash_of(joined_spec(runs)): runs for runs in repeats if all(run.state == "done" for run in runs)}
+    done = set(store.names(state="done"))
+    stored = {name: store.get(name) for name in complete if name in done}
+    home = str(store.root.absolute())
+    jobs = {
+        name: {"runs": [run.name for run in runs], "home": home, "spec": dict(runs[0].spec)}
+        for name, runs in complete.items()
+        if name not in stored
+    }
+    complaints = []
+    for outcome in executor.run(jobs):
+        if outcome.result is None:
+            complaints.append(str(outcome.failure))
+        else:
+            record = stored[outcome.job_id] = joined_record(complete[outcome.job_id], outcome.result)
+            store.append(record)
+    return [stored[name] for name in complete if name in stored], complaints
 
 
-def _join(
-    jobs: Sequence[StudyJob], runs: Mapping[str, Sequence[RunRecord]], store: Store, spawned: Executor
-) -> dict[str, tuple[list[RunRecord], list[str]]]:
-    n_folds = len(jobs[0].study.folds.used) if jobs else 1
-    with spawned as executor:
-        return {
-            label: ensembles.join(
-                [found[i : i + n_folds] for i in range(0, len(found), n_folds)], store=store, executor=executor
-            )
-            for label, found in runs.items()
-        }
+def joined_spec(runs: Sequence[RunRecord]) -> dict[str, Any]:
+    """Return the spec of the folds with `ensemble` added, so that no table has joined models beside single ones."""
+    splits: list[Any] = [run.spec["split"] for run in runs]
+    folds = ", ".join(str(split.get("fold")) for split in splits)
+    return {**runs[0].spec, "split": {**splits[0], "fold": folds}, "ensemble": "concatenated"}
+
+
+def joined_record(runs: Sequence[RunRecord], result: Mapping[str, Any]) -> RunRecord:
+    spec = joined_spec(runs)
+    scores = [
+        Score(metric=metric, split="test", value=value, higher_is_better=runs[0].higher_is_better(metric))
+        for metric, value in result["scores"].items()
+    ]
+    concatenated = f"concatenated: {len(runs)} fold models, {result['embedding_dim']} dimensions together"
+    return replace(
+        runs[0],
+        name=hash_of(spec),
+        method=hash_of(spec | {"seed": 0}),
+        spec=spec,
+        epochs=(),
+        best_epoch=None,
+        scores=tuple(scores),
+        notes=tuple(dict.fromkeys([concatenated, *(note for run in runs for note in run.notes)])),
+        findings=(),
+        provenance=replace(
+            runs[0].provenance,
+            wall_seconds=sum(run.provenance.wall_seconds for run in runs),
+            cpu_seconds=sum(run.provenance.cpu_seconds for run in runs),
+            split_fingerprint="+".join(sorted({run.provenance.split_fingerprint for run in runs})),
+        ),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +170,6 @@ class StudyFailures:
 
 
 def failures_of(results: Sequence[JobResult]) -> StudyFailures:
-    """Return what failed in a study."""
     states = [state for result in results for state, _ in _ends(result)]
     reasons = Counter(reason for result in results for state, reason in _ends(result) if state == "failed")
     return StudyFailures(n=len(states), n_done=states.count("done"), reasons=reasons)
@@ -135,7 +177,7 @@ def failures_of(results: Sequence[JobResult]) -> StudyFailures:
 
 def _ends(result: JobResult) -> Iterator[tuple[str, str]]:
     for trial in result.trials:
-        # The fold a trial failed in is no part of the reason.
+        # The fold a trial failed in is not part of the reason.
         yield trial.state, (trial.failure or "").partition(": ")[2] or trial.failure or ""
     for run in result.runs:
         yield run.state, run.failure or ""

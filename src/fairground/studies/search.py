@@ -1,44 +1,47 @@
-"""The search of one job: ask a wave of trials, run their folds, stop hopeless ones, write down how each ended.
+"""The search of one job: suggest a wave of trials, run their folds, stop hopeless ones, write down how each ended.
 
 A wave is a fixed number of trials, asked with all earlier waves in view and none of its own results, and ended in
 order of their numbers. Nothing here sees which run finished first.
+
+A suggestion is a function of the ranges, the trials so far and the seed, and of nothing else. Optuna's samplers keep a
+stream of random numbers that a kill would lose, and learn in the order in which results come in. Here every suggestion
+rebuilds a small study in memory from the trials that count and seeds the sampler by the trial's number, so that inline,
+parallel and resumed searches ask the same questions.
 """
 
+import hashlib
+import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import median
+from typing import TYPE_CHECKING, Literal
 
 from fairground.records.record import RunRecord
 from fairground.spec.identity import name_of
 from fairground.spec.measurement_names import goodness
-from fairground.spec.run import RunSpec
+from fairground.spec.settings import Value
+from fairground.spec.space import DIGITS, Choice, Integer, LogReal, Range, Real, grid_of
 from fairground.spec.study import StudyJob
 from fairground.studies.scheduler import Request, Requests
-from fairground.studies.suggest import suggest
 from fairground.studies.trials import Trial, TrialState, TrialStore
 
+if TYPE_CHECKING:
+    import optuna
+
+Sampler = Literal["gp", "tpe", "random", "grid"]
 #: so many finished trials make a median worth trusting
 LEAST_FINISHED = 3
 
 
 def search(job: StudyJob, trial_store: TrialStore) -> "Requests[list[Trial]]":
     """Request the runs of all trials of a job, wave by wave, and return the trials."""
-    n_trials, ranges, plan = job.n_trials(), job.ranges(), job.study.search
+    n_trials, plan = job.n_trials(), job.study.search
     for start in range(0, n_trials, plan.wave):
         trials = trial_store.trials(job.label)
         for _ in range(len(trials), min(start + plan.wave, n_trials)):
             known = [*trials[:start], *(replace(trial, state="asked", folds={}) for trial in trials[start:])]
-            settings = suggest(
-                ranges,
-                known,
-                sampler=plan.sampler,
-                startup=plan.startup,
-                seed=job.study.seed,
-                label=job.label,
-                n_trials=n_trials,
-                defaults=job.defaults() if plan.defaults_first else None,
-            )
-            trials.append(Trial(number=len(trials), settings=settings))
+            trials.append(Trial(number=len(trials), settings=next_settings(job, known)))
             trial_store.write(job.label, trials[-1])
         wave = [trial for trial in trials[start : start + plan.wave] if trial.state == "asked"]
         ended = yield from _run_wave(job, wave, trials[:start])
@@ -59,9 +62,8 @@ def _run_wave(job: StudyJob, wave: Sequence[Trial], earlier: Sequence[Trial]) ->
 
 def _run_folds(job: StudyJob, wave: Sequence[Trial], folds: Sequence[int]) -> "Requests[list[Trial]]":
     """Run these folds of every trial that is still open, and return the wave with what they brought."""
-    seed = job.study.seed
-    specs: dict[tuple[int, int], RunSpec] = {
-        (trial.number, fold): job.spec(seed=seed, fold=fold, settings=trial.settings, test=False)
+    specs = {
+        (trial.number, fold): job.spec(seed=job.study.seed, fold=fold, settings=trial.settings, test=False)
         for trial in wave
         if trial.state == "asked"
         for fold in folds
@@ -69,14 +71,10 @@ def _run_folds(job: StudyJob, wave: Sequence[Trial], folds: Sequence[int]) -> "R
     if not specs:
         return list(wave)
     records = yield Request(specs=list(specs.values()))
-    names = {key: name_of(spec) for key, spec in specs.items()}
-    updated = []
-    for trial in wave:
-        for fold in folds if trial.state == "asked" else ():
-            record = records[names[trial.number, fold]]
-            trial = _with_fold(trial, fold, record, job.study.selection.metric)  # noqa: PLW2901
-        updated.append(trial)
-    return updated
+    updated = {trial.number: trial for trial in wave}
+    for (number, fold), spec in specs.items():
+        updated[number] = _with_fold(updated[number], fold, records[name_of(spec)], job.study.selection.metric)
+    return list(updated.values())
 
 
 def _with_fold(trial: Trial, fold: int, record: RunRecord, metric: str) -> Trial:
@@ -103,4 +101,148 @@ def _is_hopeless(trial: Trial, earlier: Sequence[Trial]) -> bool:
     return all(
         goodness(score, trial.higher_is_better) < goodness(medians[fold], trial.higher_is_better)
         for fold, score in trial.folds.items()
+    )
+
+
+def next_settings(job: StudyJob, trials: Sequence[Trial]) -> dict[str, Value]:
+    """Return the settings of a job's next trial; unfinished `trials` count as under way."""
+    plan = job.study.search
+    return suggest(
+        job.ranges(),
+        trials,
+        sampler=plan.sampler,
+        startup=plan.startup,
+        seed=job.study.seed,
+        label=job.label,
+        n_trials=job.n_trials(),
+        defaults=job.defaults() if plan.defaults_first else None,
+    )
+
+
+def suggest(
+    ranges: Mapping[str, Range],
+    trials: Sequence[Trial],
+    *,
+    sampler: Sampler,
+    startup: int,
+    seed: int,
+    label: str,
+    n_trials: int,
+    defaults: Mapping[str, Value] | None = None,
+) -> dict[str, Value]:
+    """Return the settings of the next trial of `n_trials`; unfinished `trials` count as under way.
+
+    `defaults`, where given, are the first trial, and Sobol points follow.
+    """
+    number = len(trials)
+    if not ranges:
+        return {}
+    if sampler == "grid":
+        return grid_of(ranges, n_trials)[number]
+    if number < startup:
+        if defaults is not None and number == 0:
+            return dict(defaults)
+        return _sobol(ranges, number - (defaults is not None), _seed(seed, label, "sobol"))
+    if sampler == "random":
+        import numpy as np
+
+        return _placed(ranges, np.random.default_rng(_seed(seed, label, number)).random(len(ranges)).tolist())
+    return _model(ranges, trials, sampler, _seed(seed, label, number))
+
+
+def direction_of(trials: Sequence[Trial]) -> Literal["maximize", "minimize"]:
+    return "maximize" if all(trial.higher_is_better for trial in trials) else "minimize"
+
+
+def _distribution(span: Range) -> "optuna.distributions.BaseDistribution":
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    if isinstance(span, Choice):
+        return CategoricalDistribution(span.options)
+    if isinstance(span, Integer):
+        return IntDistribution(span.low, span.high)
+    return FloatDistribution(span.low, span.high, log=isinstance(span, LogReal))
+
+
+def _seed(*words: object) -> int:
+    digest = hashlib.sha256("/".join(map(str, words)).encode()).digest()
+    return int.from_bytes(digest[:4], "big")
+
+
+def _sobol(ranges: Mapping[str, Range], number: int, seed: int) -> dict[str, Value]:
+    # Imported here: scipy.stats takes longer to import than most commands take to run.
+    from scipy.stats import qmc
+
+    sequence = qmc.Sobol(d=len(ranges), scramble=True, seed=seed)
+    if number:
+        sequence.fast_forward(number)
+    return _placed(ranges, sequence.random(1)[0].tolist())
+
+
+def _placed(ranges: Mapping[str, Range], point: Sequence[float]) -> dict[str, Value]:
+    return {key: _at(span, share) for (key, span), share in zip(ranges.items(), point, strict=True)}
+
+
+def _at(span: Range, share: float) -> Value:
+    if isinstance(span, Choice):
+        return span.options[int(share * len(span.options))]
+    if isinstance(span, Integer):
+        return span.low + int(share * (span.high - span.low + 1))
+    if isinstance(span, LogReal):
+        return _rounded(span, math.exp(math.log(span.low) + share * math.log(span.high / span.low)))
+    return _rounded(span, span.low + share * (span.high - span.low))
+
+
+def _rounded(span: Real | LogReal, value: float) -> float:
+    return min(max(float(f"{value:.{DIGITS}g}"), float(span.low)), float(span.high))
+
+
+def _model(ranges: Mapping[str, Range], trials: Sequence[Trial], sampler: Sampler, seed: int) -> dict[str, Value]:
+    """Return what a model of the trials would try next; defaults outside the ranges have no place in it."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    kind = optuna.samplers.GPSampler if sampler == "gp" else optuna.samplers.TPESampler
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        study = optuna.create_study(direction=direction_of(trials), sampler=kind(n_startup_trials=1, seed=seed))
+        placed = [trial for trial in trials if trial.settings.keys() == ranges.keys()]
+        study.add_trials([frozen(ranges, trial) for trial in _as_taught(placed, sampler)])
+        params = study.ask({key: _distribution(span) for key, span in ranges.items()}).params
+    spans = {key: (ranges[key], params[key]) for key in ranges}
+    return {key: _rounded(span, at) if isinstance(span, Real | LogReal) else at for key, (span, at) in spans.items()}
+
+
+def _as_taught(trials: Sequence[Trial], sampler: Sampler) -> list[Trial]:
+    """Return the trials as the sampler's model sees them: where training diverged is a place to stay away from.
+
+    That is between the model and its next question; the trial itself keeps its state and has no score. TPE ranks what
+    was pruned without a value behind all others; a Gaussian process needs a value, the worst that was seen.
+    """
+    scores = [trial.score for trial in trials if trial.score is not None]
+    if not scores:
+        return list(trials)
+    stand_in: TrialState = "done" if sampler == "gp" else "pruned"
+    worst = min(scores) if direction_of(trials) == "maximize" else max(scores)
+    folds = {0: worst} if sampler == "gp" else {}
+    return [replace(t, state=stand_in, folds=folds) if t.state == "diverged" else t for t in trials]
+
+
+def frozen(ranges: Mapping[str, Range], trial: Trial) -> "optuna.trial.FrozenTrial":
+    """Return a trial for Optuna; a diverged or failed one has no value, so that no sampler takes it for bad."""
+    import optuna
+
+    states = {
+        "asked": optuna.trial.TrialState.RUNNING,
+        "done": optuna.trial.TrialState.COMPLETE,
+        "pruned": optuna.trial.TrialState.PRUNED,
+    }
+    folds = list(trial.folds.values())
+    return optuna.trial.create_trial(
+        state=states.get(trial.state, optuna.trial.TrialState.FAIL),
+        value=trial.score,
+        params=dict(trial.settings),
+        distributions={key: _distribution(span) for key, span in ranges.items() if key in trial.settings},
+        # What Optuna sees of a fold is the mean so far, which is what its samplers compare.
+        intermediate_values={step: math.fsum(folds[: step + 1]) / (step + 1) for step in range(len(folds))},
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fairground.spec.settings import Value
 from fairground.spec.space import Range, end_of
-from fairground.studies.suggest import direction_of, frozen
+from fairground.studies.search import direction_of, frozen
 from fairground.studies.trials import Trial
 
 
@@ -73,12 +73,10 @@ def importance(ranges: Mapping[str, Range], trials: Sequence[Trial]) -> dict[str
 
 
 def on_bounds(ranges: Mapping[str, Range], settings: Mapping[str, Value]) -> list[str]:
-    """Return a sentence for every setting that lies on an end of its range: the optimum may lie beyond."""
-    found = []
-    for key, span in ranges.items():
-        end = end_of(span, settings.get(key))
-        if end is not None:
-            found.append(
-                f"{key} = {settings[key]} lies on the {end} bound of its range: the optimum may lie beyond, widen it"
-            )
-    return found
+    """Return a sentence for every setting on an end of its range."""
+    ends = {key: end_of(span, settings.get(key)) for key, span in ranges.items()}
+    return [
+        f"{key} = {settings[key]} lies on the {end} bound of its range: the optimum may lie beyond, widen it"
+        for key, end in ends.items()
+        if end is not None
+    ]

@@ -41,7 +41,7 @@ def select(trials: Sequence[Trial]) -> Selected | None:
 
 
 class Seal:
-    """The seal on the test split of a study. Final specs leave here alone."""
+    """The seal on the test split of a study. Only it makes final specs."""
 
     def __init__(self, store: Store, study: StudySpec) -> None:
         self._store, self._study, self._name = store, study, study_hash(study)
@@ -69,21 +69,19 @@ class Seal:
         self._store.note_event(SELECTED, self._name, detail)
 
     def final_specs(self, job: StudyJob) -> dict[tuple[int, int], RunSpec]:
-        """Return the final runs of a job by repeat and fold, which open the test split; refused before selection."""
+        """Return the final runs of a job by seed and fold, which open the test split; refused before selection."""
         selection = self.selection()
-        require(
-            selection is not None,
-            f"the test split of study {self._study.name} is sealed until every method's settings are selected; "
-            "finish the search first (fairground study resume)",
-            SealError,
-        )
-        assert selection is not None
+        if selection is None:
+            raise SealError(
+                f"the test split of study {self._study.name} is sealed until every method's settings are selected; "
+                "finish the search first (fairground study resume)"
+            )
         if job.label not in selection:
             return {}
         settings = selection[job.label].settings
         return {
-            (repeat, fold): job.spec(seed=seed, fold=fold, settings=settings, test=True)
-            for repeat, seed in enumerate(job.study.repeat_seeds)
+            (seed, fold): job.spec(seed=seed, fold=fold, settings=settings, test=True)
+            for seed in job.study.repeat_seeds
             for fold in job.study.folds.used
         }
 

@@ -1,6 +1,6 @@
 """How far a study is: trials by their state, final runs by how many are done, waves by who is in question."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -8,7 +8,6 @@ from typing import Literal
 from fairground.comparison.sequential import Wave
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
-from fairground.spec.identity import name_of
 from fairground.spec.study import StudySpec, jobs_of
 from fairground.studies.final_runs import FinalRuns, waves_of
 from fairground.studies.folder import folder_of
@@ -69,28 +68,22 @@ def status_of(study: StudySpec, *, home: Path) -> list[JobStatus]:
     """Return how far every job is; a study in progress may be read."""
     store = Store(home)
     seal, done = Seal(store, study), set(store.names(state="done"))
-    selection = seal.selection()
-    given = _given_seeds(study, store, seal)
-    rows = []
+    is_selected = seal.selection() is not None
+    finals = _finals(study, seal) if is_selected else {}
+    given = _given_seeds(finals, store)
+    n_first = study.repeats if study.until_settled is None else study.until_settled.first
     trial_store = TrialStore(folder_of(study, home).path)
+    rows = []
     for job in jobs_of(study):
-        seeds = given.get(job.label, study.repeat_seeds)
-        finals = FinalRuns.behind(seal, job).names(seeds) if selection is not None else []
-        n_seeds = (
-            len(given[job.label])
-            if job.label in given
-            else study.until_settled.first
-            if study.until_settled
-            else study.repeats
-        )
+        names = finals[job.label].names(given.get(job.label, study.repeat_seeds)) if is_selected else []
         rows.append(
             JobStatus(
                 job=job.label,
                 trials=counts(trial_store.trials(job.label)) if study.search.trials else {},
                 n_trials=job.n_trials(),
-                is_selected=selection is not None,
-                final_done=sum(name in done for name in finals),
-                final_wanted=n_seeds * len(study.folds.used),
+                is_selected=is_selected,
+                final_done=sum(name in done for name in names),
+                final_wanted=len(given.get(job.label, range(n_first))) * len(study.folds.used),
             )
         )
     return rows
@@ -102,14 +95,12 @@ def waves_so_far(study: StudySpec, *, home: Path) -> dict[str, WaveStatus]:
     seal = Seal(store, study)
     if study.until_settled is None or seal.selection() is None:
         return {}
-    finals = [FinalRuns.behind(seal, job) for job in jobs_of(study)]
+    finals = _finals(study, seal)
     records, metric = _final_records(finals, store), study.selection.metric
+    done = {label: runs.values(records, metric)[0] for label, runs in finals.items()}
     return {
-        data: WaveStatus.from_wave(
-            wave,
-            {runs.job.method.label: runs.values(records, metric)[0] for runs in finals if runs.job.data.label == data},
-        )
-        for data, wave in waves_of(finals, records).items()
+        data: WaveStatus.from_wave(wave, {method: done[f"{data}/{method}"] for method in wave.given})
+        for data, wave in waves_of(finals.values(), records).items()
     }
 
 
@@ -117,43 +108,39 @@ def results_so_far(study: StudySpec, *, home: Path) -> list[JobResult]:
     """Return what is stored of a study whose selection is over, without running anything."""
     store = Store(home)
     seal, done = Seal(store, study), set(store.names(state="done"))
-    results = []
-    given = _given_seeds(study, store, seal)
+    finals = _finals(study, seal)
+    given = _given_seeds(finals, store)
     trial_store = TrialStore(folder_of(study, home).path)
-    for job in jobs_of(study):
-        final = FinalRuns.behind(seal, job)
-        selected = (seal.selection() or {}).get(job.label)
-        seeds = given.get(job.label, study.repeat_seeds)
-        names = {key: name_of(spec) for key, spec in final.specs.items() if key[0] in seeds}
-        repeats = _complete_repeats(names, done)
+    results = []
+    for label, final in finals.items():
+        seeds = given.get(label, study.repeat_seeds)
+        # Those repeats whose folds are all done.
+        names = [name for seed in seeds if done.issuperset(some := final.names([seed])) for name in some]
         results.append(
             JobResult(
-                job=job,
-                trials=tuple(trial_store.trials(job.label)) if study.search.trials else (),
-                selected=selected,
-                runs=tuple(final.noted(store.get(name)) for name in repeats),
+                job=final.job,
+                trials=tuple(trial_store.trials(label)) if study.search.trials else (),
+                selected=(seal.selection() or {}).get(label),
+                runs=tuple(final.noted(store.get(name)) for name in names),
             )
         )
     return results
 
 
-def _given_seeds(study: StudySpec, store: Store, seal: Seal) -> dict[str, tuple[int, ...]]:
+def _finals(study: StudySpec, seal: Seal) -> dict[str, FinalRuns]:
+    return {job.label: FinalRuns.behind(seal, job) for job in jobs_of(study)}
+
+
+def _given_seeds(finals: Mapping[str, FinalRuns], store: Store) -> dict[str, tuple[int, ...]]:
     """Return the seeds that each job of a study in waves was given so far; nothing for other studies."""
-    if study.until_settled is None or seal.selection() is None:
+    if not any(runs.job.study.until_settled for runs in finals.values()):
         return {}
-    finals = [FinalRuns.behind(seal, job) for job in jobs_of(study)]
-    waves = waves_of(finals, _final_records(finals, store))
+    waves = waves_of(finals.values(), _final_records(finals, store))
     return {f"{data}/{method}": seeds for data, wave in waves.items() for method, seeds in wave.given.items()}
 
 
-def _final_records(finals: Sequence[FinalRuns], store: Store) -> dict[str, RunRecord]:
+def _final_records(finals: Mapping[str, FinalRuns], store: Store) -> dict[str, RunRecord]:
     """Return the stored records of final runs that are over, by name; a failed run is made again and not over."""
-    names = [name for runs in finals for name in runs.names(runs.job.study.repeat_seeds)]
+    names = [name for runs in finals.values() for name in runs.names(runs.job.study.repeat_seeds)]
     known = {*store.names(state="done"), *store.names(state="diverged")}
     return {name: store.get(name) for name in names if name in known}
-
-
-def _complete_repeats(names: Mapping[tuple[int, int], str], done: set[str]) -> list[str]:
-    """Return the runs of the repeats whose folds are all done."""
-    broken = {repeat for (repeat, _), name in names.items() if name not in done}
-    return [name for (repeat, _), name in names.items() if repeat not in broken]

@@ -7,7 +7,7 @@ without an end is continued.
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -39,22 +39,15 @@ class Trial:
     @property
     def score(self) -> float | None:
         """The mean over the folds of a trial that is done; None for any other."""
-        return mean(self.folds.values()) if self.state == "done" else None
+        # Summed exactly, so that it does not depend on the order of folds.
+        return math.fsum(self.folds.values()) / len(self.folds) if self.state == "done" else None
 
     @property
     def goodness(self) -> float | None:
-        """The score turned so that more is better."""
         return None if self.score is None else goodness(self.score, self.higher_is_better)
 
 
-def mean(values: Iterable[float]) -> float:
-    """Return the mean, summed exactly, so that it does not depend on the order of folds."""
-    found = list(values)
-    return math.fsum(found) / len(found)
-
-
 def counts(trials: Sequence[Trial]) -> dict[str, int]:
-    """Return how many trials are in each state."""
     return {state: sum(trial.state == state for trial in trials) for state in ("asked", *ENDED)}
 
 
@@ -65,7 +58,6 @@ class TrialStore:
         self.path = folder / "trials.jsonl"
 
     def trials(self, job: str) -> list[Trial]:
-        """Return the trials of a job by number."""
         found: dict[int, Trial] = {}
         for line in self._text().splitlines():
             try:
@@ -78,9 +70,8 @@ class TrialStore:
         return [found[number] for number in sorted(found)]
 
     def write(self, job: str, trial: Trial) -> None:
-        """Append a trial as it is now."""
         try:
-            if not self.path.read_bytes().endswith(b"\n") if self.path.exists() else False:
+            if self.path.exists() and not self.path.read_bytes().endswith(b"\n"):
                 # A driver that was killed while it wrote leaves half a line.
                 os.truncate(self.path, len(self._text().encode()))
             with self.path.open("a", encoding="utf-8") as file:

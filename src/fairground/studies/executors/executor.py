@@ -75,7 +75,6 @@ class Executor(ABC):
         self._under_way: set[str] = set()
 
     def submit(self, job_id: str, argument: Argument) -> None:
-        """Hand over one job; it may start at once."""
         require(job_id not in self._under_way, f"job {job_id} is already under way")
         self._under_way.add(job_id)
         self._start(job_id, argument)
@@ -88,7 +87,6 @@ class Executor(ABC):
             yield outcome
 
     def run(self, arguments: Mapping[str, Argument]) -> Iterator[Outcome]:
-        """Submit all jobs and yield their outcomes as they finish."""
         for job_id, argument in arguments.items():
             self.submit(job_id, argument)
         yield from self.finished()
@@ -122,7 +120,6 @@ class InlineExecutor(Executor):
         self._waiting: deque[tuple[str, Argument]] = deque()
 
     def close(self) -> None:
-        """Drop what has not started."""
         super().close()
         self._waiting.clear()
 
@@ -194,12 +191,10 @@ def _find(path: str) -> Callable[[Argument, Watch], Any]:
     except ModuleNotFoundError as error:
         raise InputError(f"cannot import '{module_name}' for the job '{path}': no module '{error.name}'") from error
     require(hasattr(module, function), f"'{module_name}' has no '{function}'.{nearest(function, dir(module))}")
-    found: Callable[[Argument, Watch], Any] = getattr(module, function)
-    return found
+    return getattr(module, function)  # type: ignore[no-any-return]
 
 
 def environment_of(threads: int) -> dict[str, str]:
-    """Return the variables that limit a new process to so many threads."""
     return dict.fromkeys(_THREAD_VARIABLES, str(threads))
 
 

@@ -2,25 +2,29 @@
 
 Workers are kept between jobs, because importing torch takes seconds. A worker that dies (kill -9, out of memory) loses
 nothing: its job is given to a new one and resumes from its own checkpoint.
+
+The worker's end is `serve`. Closing its input is the only order it takes: idle, it leaves; at work, its job is
+interrupted as by Ctrl-C. A driver that is killed closes the input too, so that no worker is ever left behind.
 """
 
-import contextlib
 import os
+import pickle
+import queue
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 from fairground.errors import require
-from fairground.studies.executors.executor import Argument, Executor, Outcome, Watch, environment_of
-from fairground.studies.executors.worker import receive, send
+from fairground.studies.executors.executor import Argument, Executor, Outcome, Watch, environment_of, perform
 
 
 class ProcessExecutor(Executor):
@@ -44,7 +48,7 @@ class ProcessExecutor(Executor):
         require(workers >= 1, f"workers must be at least 1; got {workers}")
         require(retries >= 0, f"retries must be at least 0; got {retries}")
         self.capacity, self._retries, self._grace = workers, retries, grace
-        self._outbox: SimpleQueue[Any] = SimpleQueue()
+        self._outbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         # One thread per worker keeps every worker busy even while the caller is busy with an outcome.
         self._drivers = ThreadPoolExecutor(workers, thread_name_prefix="fairground-worker")
         self._idle: list[_Worker] = []
@@ -119,37 +123,33 @@ class _Worker:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `cleanup`
         # What the driver can import the worker can: a job may be beside the script that names it.
         path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "fairground.studies.executors.worker"],
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env=os.environ | environment_of(threads) | {"PYTHONPATH": path},
-            # In a session of its own: Ctrl-C is for the driver, which then stops its workers in order.
-            start_new_session=True,
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._orders, self._replies = self._process.stdin, self._process.stdout
+        orders, self._orders = Pipe(duplex=False)
+        self._replies, replies = Pipe(duplex=False)
+        with orders, replies:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "fairground.studies.executors.processes"],
+                stdin=orders.fileno(),
+                stdout=replies.fileno(),
+                stderr=self._errors,
+                env=os.environ | environment_of(threads) | {"PYTHONPATH": path},
+                # In a session of its own: Ctrl-C is for the driver, which then stops its workers in order.
+                start_new_session=True,
+            )
 
     def ask(self, order: tuple[str, str, Argument], on_event: Callable[[Any], None]) -> Outcome | None:
         """Return the outcome of a job, passing on its events; None when the worker died or was stopped."""
         try:
-            send(self._orders.fileno(), order)
-            while not isinstance(message := receive(self._replies.fileno()), Outcome):
+            self._orders.send(order)
+            while not isinstance(message := self._replies.recv(), Outcome):
                 on_event(message)
-        except (OSError, ValueError, EOFError):  # the pipe broke, or was closed by `end`
+        except (OSError, EOFError):  # the pipe broke, or was closed by `end`
             return None
         return message
 
     def end(self) -> None:
-        """Close the worker's input: idle, it leaves; at work, its job is interrupted."""
-        with contextlib.suppress(OSError):
-            self._orders.close()
+        self._orders.close()
 
     def kill(self) -> None:
-        """End the process now."""
         self._process.kill()
 
     def cleanup(self) -> str:
@@ -162,3 +162,59 @@ class _Worker:
         self._errors.close()
         manner = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         return "; ".join([manner, *last_line])
+
+
+def serve() -> None:
+    """Perform the jobs that come through the input and send back events and outcomes, until the input ends."""
+    # Set even if inherited as ignored, as in the background: jobs here must be interruptible all the same.
+    signal.signal(signal.SIGINT, _interrupt)
+    replies = Connection(os.dup(1), readable=False)
+    # What a job prints must not end up between the replies.
+    os.dup2(2, 1)
+    orders: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    busy = threading.Event()
+    threading.Thread(target=_listen, args=(orders, busy), daemon=True).start()
+    try:
+        while (order := orders.get()) is not None:
+            busy.set()
+            job_id, job, argument = order
+            outcome = perform(job_id, job, argument, lambda event: _reply(replies, event))
+            busy.clear()
+            _reply(replies, outcome)
+    except KeyboardInterrupt:
+        return
+
+
+def _listen(orders: "queue.SimpleQueue[Any]", busy: threading.Event) -> None:
+    connection = Connection(os.dup(0), writable=False)
+    try:
+        while True:
+            orders.put(connection.recv())
+    except EOFError:
+        orders.put(None)
+    if busy.is_set():
+        # A true signal also wakes a sleeping system call, which `interrupt_main` would wait for.
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+def _interrupt(*_: object) -> None:
+    """Interrupt the job once: a second time would hit it while it leaves its checkpoint."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _reply(replies: Connection, message: object) -> None:
+    try:
+        replies.send(message)
+    except OSError:
+        # The driver is gone: the run is wanted later, so that it must stop as if interrupted, not as if it failed.
+        is_first = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+        if is_first and threading.current_thread() is threading.main_thread():
+            _interrupt()
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        if isinstance(message, Outcome):
+            replies.send(Outcome(job_id=message.job_id, failure=f"the result of the job cannot be sent: {error}"))
+
+
+if __name__ == "__main__":
+    serve()

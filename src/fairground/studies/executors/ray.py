@@ -140,7 +140,6 @@ class RayExecutor(Executor):
 
 
 def _perform(order: tuple[str, str, Argument], threads: int, version: str, events: Queue) -> Outcome:
-    """Perform one job on a node."""
     job_id, job, argument = order
     home = argument.get("home")
     try:
