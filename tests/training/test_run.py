@@ -128,7 +128,7 @@ def test_two_processes_cannot_work_on_one_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("overrides", "sentence"),
     [
-        (["loss=arc_face", "miner=distance_weighted"], "takes no miner; say miner=none"),
+        (["loss=arc_face", "miner=distance_weighted"], "takes no miner; set miner=none"),
         (
             ["loss=triplet", "miner=multi_similarity"],
             "miner multi_similarity gives pairs, but loss triplet takes triplets",
@@ -138,7 +138,7 @@ def test_two_processes_cannot_work_on_one_run(tmp_path: Path) -> None:
             ["loss=subprocess:Popen"],
             "loss=subprocess:Popen is not a loss: it must be a fairground's Loss or torch's Module",
         ),
-        (["training.gradient_chunk=8"], "say training.freeze_batch_norm=stats"),
+        (["training.gradient_chunk=8"], "set training.freeze_batch_norm=stats"),
         (["transform=plain"], "trunk small_conv cannot take what transform plain makes of an image"),
     ],
 )

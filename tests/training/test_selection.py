@@ -38,7 +38,9 @@ def test_a_protocol_may_select_on_test_if_it_says_so_and_the_record_then_says_so
 
 
 def test_selection_on_test_must_be_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds nothing out for validation, so nothing could select but the test"):
+    with pytest.raises(
+        InputError, match="has no validation classes, so checkpoints could only be selected on the test split"
+    ):
         run(tiny("split.validation=0"), home=tmp_path)
     with pytest.raises(InputError, match="best_of_each picks epochs by test scores"):
         tiny("evaluation.report=best_of_each")

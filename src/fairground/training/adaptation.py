@@ -340,7 +340,7 @@ def round_robin(rows: np.ndarray, labels: np.ndarray, seed: int) -> np.ndarray:
     for label in np.unique(labels):
         mine = order[labels[order] == label]
         turn[mine] = np.arange(len(mine))
-    # Pairs first: one image of a class says nothing.
+    # Pairs first: a class with one image has nothing to find.
     ranked = np.lexsort((labels[order], turn[order] // 2))
     found: np.ndarray = rows[order[ranked]]
     return found

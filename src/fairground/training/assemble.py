@@ -148,8 +148,8 @@ def build_data(spec: RunSpec) -> RunData:
     asked = spec.evaluation
     require(
         len(split.validation) > 0 or asked.select_on == "test",
-        f"split {spec.split.name} holds nothing out for validation, so nothing could select but the test split; "
-        "hold some classes out, or say evaluation.select_on=test and have every table say so",
+        f"split {spec.split.name} has no validation classes, so checkpoints could only be selected on the test split; "
+        "set split.validation, or evaluation.select_on=test (tables will be flagged)",
     )
     if table.is_query is None and asked.lone != "zero":
         for name, rows in (("validation", split.validation), ("test", split.test if asked.test else split.test[:0])):
@@ -232,7 +232,7 @@ def build_miner(spec: RunSpec, loss: Loss) -> Miner | None:
     """Return the miner of a spec, or refuse one whose tuples the loss does not take."""
     if spec.miner is None:
         return None
-    require(len(loss.accepts) > 0, f"loss {spec.loss.name} looks at the whole batch and takes no miner; say miner=none")
+    require(len(loss.accepts) > 0, f"loss {spec.loss.name} looks at the whole batch and takes no miner; set miner=none")
     found = build("miner", spec.miner, {})
     if not isinstance(found, Miner):
         return ExternalMiner(module=found)
@@ -255,7 +255,7 @@ def build_regulariser(spec: RunSpec, loss: Loss, miner: Miner | None) -> Regular
     found.check_loss(loss)
     require(
         spec.training.trainable != "head" or not found.mixes,
-        "training.trainable=head trains no stage of the trunk, but the regulariser mixes samples before one; say "
+        "training.trainable=head trains no stage of the trunk, but the regulariser mixes samples before one; set "
         "last:N, or regulariser=none",
     )
     return found

@@ -1,8 +1,7 @@
 """Everything that makes resume exact, on disk: tensors in safetensors, the rest in sealed JSON, written atomically.
 
-`records/run_folder.py` says which files these are. The two newest checkpoints
-are kept, so that a damaged one costs a little time and not the run. The best weights so far have their own file,
-written when they change.
+`RunFolder` lists the files. The two newest checkpoints are kept, so that a damaged one costs a little time and not the
+run. The best weights so far have their own file, written when they change.
 """
 
 import hashlib

@@ -4,7 +4,7 @@ It only looks: it draws from no generator and touches no weight, and losses, gra
 step that was taken anyway. Of every batch it counts what is on the host already; at every twentieth it reads three
 numbers from the device at once; at validation it looks at up to 512 embeddings. All it remembers is in every
 checkpoint, so a run that was killed ends with the findings of one that was not. A sign is a pure function of what was
-asked and measured; its docstring says its rule, its thresholds and the remedy.
+asked and measured; its docstring has its rule and thresholds.
 """
 
 import copy

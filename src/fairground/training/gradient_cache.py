@@ -65,7 +65,7 @@ def require_chunks_alone(model: nn.Module) -> None:
         require(
             not isinstance(module, _BatchNorm) or not (module.training or module.running_mean is None),
             f"a gradient-cached step needs batch norm frozen, for '{name}' would take its statistics from each chunk "
-            "instead of the whole batch; say training.freeze_batch_norm=stats, or train without chunks",
+            "instead of the whole batch; set training.freeze_batch_norm=stats, or train without chunks",
         )
 
 

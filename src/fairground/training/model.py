@@ -85,11 +85,11 @@ def n_frozen_stages(trainable: str, trunk: Trunk, name: str) -> int:
     n_stages = len(trunk.stages)
     require(
         any(True for _ in trunk.parameters()),
-        f"trunk {name} has no weights, so none can be frozen; say training.trainable=all",
+        f"trunk {name} has no weights, so none can be frozen; set training.trainable=all",
     )
     require(
         type(trunk).forward is Trunk.forward,
-        f"trunk {name} does not run its stages one after another, so they cannot be frozen one by one; say "
+        f"trunk {name} does not run its stages one after another, so they cannot be frozen one by one; set "
         "training.trainable=all",
     )
     if trainable == "head":

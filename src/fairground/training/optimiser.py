@@ -58,7 +58,7 @@ def require_weights(spec: RunSpec, model: EmbeddingModel, loss: nn.Module) -> No
     """Refuse to train where nothing can learn, such as ready-made features with no head."""
     require(
         bool(_trainable(model) + _trainable(loss)) or spec.training.epochs == 0,
-        f"trunk {spec.trunk.name} with head {spec.head.name} has no weights to train; choose head=linear, or say "
+        f"trunk {spec.trunk.name} with head {spec.head.name} has no weights to train; choose head=linear, or set "
         "training.epochs=0 to evaluate the features as they are",
     )
     require(

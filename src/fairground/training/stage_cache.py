@@ -47,7 +47,8 @@ from fairground.training.loop import StoppedError
 
 #: raised whenever the same key would give other numbers, or another layout
 _VERSION = 2
-MISSING, UNREADABLE = 0, 1
+#: the checksum of a row whose image cannot be read; 0 is a row that is missing
+UNREADABLE = 1
 PLAIN = "plain"
 #: rows that one process computes under one lock, and images that go through the frozen stages at once
 CHUNK, _GROUP = 128, 16
@@ -67,7 +68,7 @@ class StageCache:
     n_rows: int
     shape: tuple[int, ...]
     numbers: Literal["float16", "float32"] = "float16"
-    #: what the index says besides, for lists of caches
+    #: further entries of the index, for lists of caches
     about: dict[str, str | int] = field(default_factory=dict)
     _views: dict[str, _View] = field(default_factory=dict)
 
@@ -106,12 +107,12 @@ class StageCache:
         require(
             shape == self.shape,
             f"the frozen stages give {shape} for training images but {self.shape} for evaluation, and a cache has one "
-            "shape; let the transform make one size of both, or say training.views=0",
+            "shape; let the transform make one size of both, or set training.views=0",
         )
         kept = outputs.to(getattr(torch, self.numbers))
         require(
             bool(torch.isfinite(kept).all()),
-            f"the frozen stages give numbers that {self.numbers} cannot represent; say training.views=0",
+            f"the frozen stages give numbers that {self.numbers} cannot represent; set training.views=0",
         )
         blocks = (kept.permute(0, 2, 3, 1) if kept.ndim == 4 else kept).contiguous().cpu().numpy()
         data = [block.tobytes() for block in blocks]
@@ -147,7 +148,7 @@ class StageCache:
         require(
             needed < free,
             f"the outputs of the frozen stages need {needed / 1e9:.1f} GB in {self.folder}, where {free / 1e9:.1f} GB "
-            "are free; set FAIRGROUND_CACHE to a folder on another disk, lower training.views, or say training.views=0",
+            "are free; set FAIRGROUND_CACHE to a folder on another disk, lower training.views, or set training.views=0",
             StoreError,
         )
 
@@ -180,7 +181,7 @@ class StageCache:
         except OSError as error:
             raise StoreError(
                 f"cannot keep the outputs of the frozen stages in {self.folder}: {error.strerror or error}; set "
-                "FAIRGROUND_CACHE to a folder on a local disk, or say training.views=0"
+                "FAIRGROUND_CACHE to a folder on a local disk, or set training.views=0"
             ) from error
 
 

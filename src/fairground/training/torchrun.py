@@ -252,7 +252,7 @@ def convert_batch_norms(model: nn.Module) -> None:
                 require(
                     type(norm) in plain and norm.track_running_stats,
                     f"'{name}.{key}' is a {type(norm).__name__}, which cannot take its statistics from all processes; "
-                    "say training.freeze_batch_norm=stats, or train in one process",
+                    "set training.freeze_batch_norm=stats, or train in one process",
                 )
                 shared = SyncBatchNorm(norm.num_features, norm.eps, norm.momentum, norm.affine)
                 # The very same tensors: an optimiser may have them already.
