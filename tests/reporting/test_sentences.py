@@ -22,29 +22,29 @@ def notes(records) -> list[str]:
     return [note.text for note in notes_of(ResultTable.from_records(records))]
 
 
-def test_a_separated_winner_is_called_best():
-    said = headline(runs("a", 0.50, 0.51, 0.52), runs("b", 0.30, 0.31, 0.32))
-    assert said == (
-        "a is best: MAP@R 51.00 ± 2.51 % over 3 seeds; it is better than every other method, the next being b with "
-        "31.00 ± 2.51 %, 20.00 points behind."
-    )
-
-
-def test_a_winner_that_is_not_separated_is_not_called_best():
-    said = headline(runs("a", 0.50, 0.51, 0.52), runs("b", 0.44, 0.48, 0.52), runs("c", 0.1, 0.11, 0.12))
-    assert (
-        said == "a has the highest mean, MAP@R 51.00 ± 5.63 % over 3 seeds; b is not significantly different from it."
-    )
-
-
-def test_one_seed_settles_nothing():
-    said = headline(runs("a", 0.9), runs("b", 0.1, 0.2))
-    assert said.startswith("a has the highest score, MAP@R 90.00 %, but one seed cannot tell a better method")
-
-
-def test_one_method_alone_and_nothing_at_all():
-    assert headline(runs("a", 0.5, 0.5)) == "a reaches MAP@R 50.00 ± 0.00 % over 2 seeds."
-    assert headline([make_record(state="failed")]) == "No run has finished, so there is no result yet."
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        (
+            [runs("a", 0.50, 0.51, 0.52), runs("b", 0.30, 0.31, 0.32)],
+            "a is best: MAP@R 51.00 ± 2.51 % over 3 seeds; it is better than every other method, the next being b with "
+            "31.00 ± 2.51 %, 20.00 points behind.",
+        ),
+        (
+            [runs("a", 0.50, 0.51, 0.52), runs("b", 0.44, 0.48, 0.52), runs("c", 0.1, 0.11, 0.12)],
+            "a has the highest mean, MAP@R 51.00 ± 5.63 % over 3 seeds; b is not significantly different from it.",
+        ),
+        (
+            [runs("a", 0.9), runs("b", 0.1, 0.2)],
+            "a has the highest score, MAP@R 90.00 %, but one seed cannot tell a better method from a lucky one: run "
+            "more seeds.",
+        ),
+        ([runs("a", 0.5, 0.5)], "a reaches MAP@R 50.00 ± 0.00 % over 2 seeds."),
+        ([[make_record(state="failed")]], "No run has finished, so there is no result yet."),
+    ],
+)
+def test_the_headline_says_no_more_than_was_found(groups, said):
+    assert headline(*groups) == said
 
 
 def test_a_sealed_test_split_is_said():
@@ -67,26 +67,16 @@ def test_a_clean_study_has_no_warnings_and_repeats_what_all_runs_noted_once():
     assert notes(some) == ["a batch was filled up (1 of 12 runs)"]
 
 
-def test_missing_repeats_and_unequal_numbers_are_warned_of():
+def test_what_weakens_a_comparison_is_warned_of():
     assert notes(make_study(n_seeds=1))[0].startswith("One run only: margin + distance_weighted")
     uneven = [*runs("a", 0.5, 0.6, 0.7), *runs("b", 0.4, 0.5)]
     assert notes(uneven) == ["The methods have 2 to 3 finished runs each; an equal number is fairer."]
-
-
-def test_unfinished_runs_are_told_with_their_reason():
-    study = [*runs("a", 0.5, 0.6), make_record(loss="a", seed=2, state="diverged")]
-    assert "a, seed 2: diverged. the run diverged at step 17" in notes(study)
-
-
-def test_runs_made_under_different_conditions_are_warned_of():
+    lost = [*runs("a", 0.5, 0.6), make_record(loss="a", seed=2, state="diverged")]
+    assert "a, seed 2: diverged. the run diverged at step 17" in notes(lost)
     other = make_provenance(data_fingerprint="other", threads=8)
-    study = [*runs("a", 0.5, 0.6), *(replace(run, provenance=other) for run in runs("b", 0.5, 0.6))]
-    assert notes(study) == [
-        "Not the same in all runs: the images of the data set (fingerprint) and the number of threads."
-    ]
-
-
-def test_a_run_counted_twice_is_warned_of():
+    mixed = [*runs("a", 0.5, 0.6), *(replace(run, provenance=other) for run in runs("b", 0.5, 0.6))]
+    differing = "the images of the data set (fingerprint) and the number of threads"
+    assert notes(mixed) == [f"Not the same in all runs: {differing}."]
     run = make_record()
     assert notes([run, run, make_record(seed=1)]) == [f"Counted more than once: run {run.name}."]
 

@@ -11,9 +11,7 @@ from fairground.records.store import Store
 from fairground.reporting.run_set import RunSet, with_ensembles_apart
 from fairground.reporting.study_results import from_study
 from fairground.spec.identity import canonical_json
-from fairground.spec.study import StudySpec
 from fairground.studies.folder import begun_hint, find_begun
-from fairground.studies.run_study import JobResult
 from fairground.studies.status import results_so_far
 
 
@@ -31,23 +29,18 @@ def find_runs(names: Sequence[str], home: Path) -> RunSet:
     return RunSet.in_home(with_ensembles_apart(found.values()), home)
 
 
-def study_so_far(study: StudySpec, home: Path) -> list[JobResult]:
-    """Return the finished runs of a study whose selection is over, with its joined models."""
-    everything = [record for record in Store(home).records() if "ensemble" in record.spec]
-    results = []
-    for result in results_so_far(study, home=home):
-        keys = {_repeat(run) for run in result.runs}
-        joined = tuple(record for record in everything if _repeat(record) in keys)
-        results.append(replace(result, joined=joined))
-    return results
-
-
 def _of_study(name: str, home: Path) -> RunSet:
+    """Return the finished runs of a study whose selection is over, with its joined models."""
     study = find_begun(home, name)
     hint = begun_hint(home, name)
     require(study is not None, f"no study or run '{name}' in {home}.{hint} `fairground list runs` lists them.")
     assert study is not None
-    runs = from_study(study_so_far(study, home), home=home, title=study.question or study.name)
+    ensembles = [record for record in Store(home).records() if "ensemble" in record.spec]
+    results = []
+    for result in results_so_far(study, home=home):
+        keys = {_repeat(run) for run in result.runs}
+        results.append(replace(result, joined=tuple(one for one in ensembles if _repeat(one) in keys)))
+    runs = from_study(results, home=home, title=study.question or study.name)
     hint = f"`fairground study status {study.name}` shows its progress"
     require(len(runs.records) > 0, f"study {study.name} has no final run yet: {hint}")
     return runs

@@ -6,18 +6,19 @@ Only methods that every data set has are ranked, by the metric that all tables a
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairground.comparison.comparison_result import LEVEL
 from fairground.comparison.over_datasets import Aggregate, OverDatasets, over_datasets
 from fairground.errors import InputError, require
 from fairground.reporting.comparison import plain_pair, sentence
-from fairground.reporting.figure import ReportFigure
-from fairground.reporting.figures import ranks_and_profiles
 from fairground.reporting.headings import heading, shorten, show, unit
 from fairground.reporting.table_formats import text_table
 from fairground.reporting.tables import ResultTable
 from fairground.spec.measurement_names import goodness, in_unit
+
+if TYPE_CHECKING:
+    from fairground.reporting.figure import ReportFigure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,7 @@ class OverTables:
     found: OverDatasets
     metric: str
     left_out: tuple[str, ...]
-    figures: tuple[ReportFigure, ...]
+    tables: Mapping[str, ResultTable]
 
     @property
     def lead(self) -> str:
@@ -50,6 +51,22 @@ class OverTables:
     def sentences(self) -> list[str]:
         """The verdict on the mean difference of every pair, with data sets as repeats."""
         return [sentence(pair, self.metric) for pair in self.found.improvement.pairs]
+
+    @property
+    def figures(self) -> list["ReportFigure"]:
+        """The critical-difference diagram, of three methods or more, and the performance profiles."""
+        from fairground.reporting.figures import ranks_and_profiles
+
+        means = {
+            one.name: [
+                goodness(table.comparisons[self.metric].estimate(one.name).mean, table.higher_is_better[self.metric])
+                for table in self.tables.values()
+            ]
+            for one in self.found.aggregates
+        }
+        ranks = ranks_and_profiles.ranks_over_datasets(means, metric=self.metric)
+        profiles = ranks_and_profiles.performance_profiles(self.found, metric=self.metric)
+        return [figure for figure in (ranks, profiles) if figure is not None]
 
     def text(self) -> str:
         return over_text(f"Over data sets. {self.lead}", self.rows, self.sentences)
@@ -99,23 +116,22 @@ def over_tables(tables: Mapping[str, ResultTable], *, level: float = LEVEL, marg
     (metric,) = metrics
     directions = {table.higher_is_better.get(metric) for table in tables.values()}
     require(None not in directions, f"{metric} does not declare a direction, so methods cannot be ranked by it")
-    values = {dataset: table.values(metric) for dataset, table in tables.items()}
+    values = {dataset: table.values() for dataset, table in tables.items()}
     labels = list(dict.fromkeys(label for found in values.values() for label in found))
     common = [label for label in labels if all(label in found for found in values.values())]
     names = "; ".join(f"{dataset} has {', '.join(found)}" for dataset, found in values.items())
     require(len(common) >= 2, f"comparing over data sets needs at least 2 methods that all of them have; {names}")
-    is_higher = False not in directions
     found = over_datasets(
         {dataset: {label: by[label] for label in common} for dataset, by in values.items()},
         level=level,
         margin=None if margin is None else in_unit(metric, margin),
-        higher_is_better=is_higher,
+        higher_is_better=False not in directions,
     )
     return OverTables(
         found=found,
         metric=metric,
         left_out=tuple(label for label in labels if label not in common),
-        figures=_figures(found, tables, common, metric),
+        tables=tables,
     )
 
 
@@ -129,21 +145,3 @@ def over_tables_if_any(tables: Sequence[tuple[str, ResultTable]]) -> OverTables 
     except InputError:
         # Each data set has its own section anyway.
         return None
-
-
-def _figures(
-    found: OverDatasets, tables: Mapping[str, ResultTable], labels: Sequence[str], metric: str
-) -> tuple[ReportFigure, ...]:
-    """Return the critical-difference diagram, of three methods or more, and the performance profiles."""
-    means = {
-        label: [
-            goodness(table.comparisons[metric].estimate(label).mean, table.higher_is_better.get(metric))
-            for table in tables.values()
-        ]
-        for label in labels
-    }
-    drawn = [
-        ranks_and_profiles.ranks_over_datasets(means, metric=metric),
-        ranks_and_profiles.performance_profiles(found, metric=metric),
-    ]
-    return tuple(figure for figure in drawn if figure is not None)

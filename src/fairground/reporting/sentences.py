@@ -5,14 +5,13 @@ Every sentence is built from the values of one `ResultTable` and says no more th
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import attrgetter
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from fairground.comparison.comparison_result import no_verdict_on
 from fairground.comparison.fairness_flags import is_any_other
 from fairground.comparison.generality import Generality
-from fairground.records.record import Finding, RunRecord
+from fairground.records.record import Finding
 from fairground.reporting.headings import clean, heading, show, show_interval, unit
 from fairground.reporting.tables import ResultTable, TableRow
 from fairground.spec.measurement_names import is_share
@@ -26,8 +25,18 @@ _MODELS: dict[Models, str] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Note:
+#: what should be the same in all runs, and the field of their provenance
+_CONDITIONS = {
+    "the images of the data set (fingerprint)": "data_fingerprint",
+    "the split into training, validation and test (fingerprint)": "split_fingerprint",
+    "the version of fairground": "fairground",
+    "the versions of the packages": "packages",
+    "the machine": "hardware",
+    "the number of threads": "threads",
+}
+
+
+class Note(NamedTuple):
     """One sentence; a warning touches what may be concluded."""
 
     text: str
@@ -47,7 +56,7 @@ def headline_of(table: ResultTable, *, unfair: str | None = None, generality: Ge
 
     `unfair` says why the runs may not be compared. `generality` is there where runs kept their scores per test class.
     """
-    ranked = [row for row in table.rows if row.n_done and _interval(table, row) is not None]
+    ranked = [row for row in table.rows if table.primary and row.cells[table.primary].interval is not None]
     if not ranked:
         return "No run has finished, so there is no result yet."
     where = "" if table.split == "test" else f" on the {table.split} classes (the test classes are still sealed)"
@@ -120,10 +129,6 @@ def join_names(names: Sequence[str], *, most: int = 3) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def _interval(table: ResultTable, row: TableRow) -> object:
-    return row.cells[table.primary].interval if table.primary in row.cells else None
-
-
 def _score(table: ResultTable, row: TableRow) -> str:
     seeds = f" over {row.n_done} seeds" if row.n_done > 1 else ""
     return f"{heading(table.primary)} {_number(table, row)}{seeds}"
@@ -138,35 +143,35 @@ def _number(table: ResultTable, row: TableRow) -> str:
 def notes_of(table: ResultTable) -> list[Note]:
     """Return what a reader must know before believing a table: warnings first, then the notes of the runs."""
     records = [record for row in table.rows for record in row.method.records]
-    counts = Counter(record.name for record in records)
-    twice = sorted(name for name, count in counts.items() if count > 1)
-    warnings = [*_few_runs(table), *_unfinished(table), *_doctor_findings(table), *_not_the_same(records)]
-    if twice:
-        warnings.append(f"Counted more than once: run {join_names(twice)}.")
-    found = [Note(text=text, is_warning=True) for text in warnings]
-    for text, count in Counter(clean(text) for record in records for text in record.notes).items():
-        where = "" if count == len(records) else f" ({count} of {len(records)} runs)"
-        found.append(Note(text=text + where, is_warning=False))
-    return found
-
-
-def _few_runs(table: ResultTable) -> list[str]:
     single = [row.label for row in table.rows if row.n_done == 1]
     counts = {row.n_done for row in table.rows if row.n_done}
+    warnings = []
     if single:
-        return [f"One run only: {join_names(single)}. Without repeats there is no interval, no mark and no verdict."]
-    if len(counts) > 1 and table.waves is None:
-        return [f"The methods have {min(counts)} to {max(counts)} finished runs each; an equal number is fairer."]
-    return []
-
-
-def _unfinished(table: ResultTable) -> list[str]:
-    return [
+        why = "Without repeats there is no interval, no mark and no verdict."
+        warnings.append(f"One run only: {join_names(single)}. {why}")
+    elif len(counts) > 1 and table.waves is None:
+        warnings.append(
+            f"The methods have {min(counts)} to {max(counts)} finished runs each; an equal number is fairer."
+        )
+    warnings += [
         f"{row.label}, seed {record.spec.get('seed')}: {record.state}. {clean(record.failure or '')}"
         for row in table.rows
         for record in row.method.records
         if record.state != "done"
     ]
+    warnings += _doctor_findings(table)
+    done = [record.provenance for record in records if record.state == "done"]
+    differing = [name for name, field in _CONDITIONS.items() if is_any_other(map(attrgetter(field), done))]
+    if differing:
+        warnings.append(f"Not the same in all runs: {join_names(differing, most=9)}.")
+    twice = sorted(name for name, count in Counter(record.name for record in records).items() if count > 1)
+    if twice:
+        warnings.append(f"Counted more than once: run {join_names(twice)}.")
+    found = [Note(text, is_warning=True) for text in warnings]
+    for text, count in Counter(clean(text) for record in records for text in record.notes).items():
+        where = "" if count == len(records) else f" ({count} of {len(records)} runs)"
+        found.append(Note(text + where, is_warning=False))
+    return found
 
 
 def _doctor_findings(table: ResultTable) -> list[str]:
@@ -181,17 +186,3 @@ def _doctor_findings(table: ResultTable) -> list[str]:
             what = f"{row.label}: {sign.replace('_', ' ')} in {count}."
             found.append(f"{what} {clean(first.sentence)}. Try: {clean(first.remedy)}.")
     return found
-
-
-def _not_the_same(records: Sequence[RunRecord]) -> list[str]:
-    fields = {
-        "the images of the data set (fingerprint)": "data_fingerprint",
-        "the split into training, validation and test (fingerprint)": "split_fingerprint",
-        "the version of fairground": "fairground",
-        "the versions of the packages": "packages",
-        "the machine": "hardware",
-        "the number of threads": "threads",
-    }
-    done = [record.provenance for record in records if record.state == "done"]
-    differing = [name for name, field in fields.items() if is_any_other(map(attrgetter(field), done))]
-    return [f"Not the same in all runs: {join_names(differing, most=9)}."] if differing else []

@@ -15,7 +15,7 @@ from fairground.reporting.headings import with_unit
 from fairground.reporting.methods import methods_of
 from fairground.reporting.page import build_page
 from fairground.reporting.run_set import RunSet, SectionKey, names_of_joined, section_key, with_ensembles_apart
-from fairground.reporting.tables import MethodComparer, ResultTable, TableRow
+from fairground.reporting.tables import MethodComparer, ResultTable
 from fairground.spec.measurement_names import declared_metric
 from fairground.studies.run_study import JobResult
 from fairground.studies.search_analysis import expected_best, importance, on_bounds
@@ -53,15 +53,19 @@ def tables_of(results: Sequence[JobResult]) -> list[StudyTable]:
     """Return the tables of a study: for each data set separated and, where folds were joined, concatenated."""
     tables = []
     for label in dict.fromkeys(result.job.data.label for result in results):
-        found = [result for result in results if result.job.data.label == label]
-        n_folds = len(found[0].job.study.folds.used)
-        separated = f"{label}, separated: the mean over {n_folds} fold models of a repeat" if n_folds > 1 else label
-        joined = f"{label}, concatenated: the {n_folds} fold models of a repeat joined into one"
-        tables.append(
-            _table(separated, label, False, {result.job.method.label: _separated(result) for result in found})
-        )
-        tables.append(_table(joined, label, True, {result.job.method.label: result.joined for result in found}))
-    return [table for table in tables if table.records]
+        some = [result for result in results if result.job.data.label == label]
+        n_folds = len(some[0].job.study.folds.used)
+        titles = {
+            False: f"{label}, separated: the mean over {n_folds} fold models of a repeat" if n_folds > 1 else label,
+            True: f"{label}, concatenated: the {n_folds} fold models of a repeat joined into one",
+        }
+        for is_joined, title in titles.items():
+            runs = {one.job.method.label: one.joined if is_joined else _separated(one) for one in some}
+            names = {record.method: method for method, found in runs.items() for record in found}
+            kept = tuple(record for found in runs.values() for record in found)
+            if kept:
+                tables.append(StudyTable(title=title, data=label, is_joined=is_joined, records=kept, names=names))
+    return tables
 
 
 def results_text(
@@ -80,7 +84,11 @@ def results_plain(results: Sequence[JobResult], *, tables: Sequence[StudyTable] 
     for result in results:
         job = result.job
         scores = {
-            "concatenated" if one.is_joined else "separated": _scores(row, one.table.metrics)
+            "concatenated" if one.is_joined else "separated": {
+                metric: {key: getattr(cell.interval, key) for key in ("mean", "low", "high", "n")}
+                for metric, cell in row.cells.items()
+                if cell.interval is not None
+            }
             for one in tables
             for row in one.table.rows
             if one.data == job.data.label and row.label == job.method.label
@@ -118,23 +126,21 @@ def intervals_of(
         some = [(result, scores) for result, scores in measured if result.job.data.label == table.data]
         for way, metric in dict.fromkeys((w, m) for _, scores in some for w, each in scores.items() for m in each[0]):
             values = {
-                result.job.method.label: dict(zip(_seeds(result), (one[metric] for one in scores[way]), strict=False))
+                result.job.method.label: {
+                    seed: one[metric]
+                    for seed, one in zip(dict.fromkeys(map(seed_of, result.runs)), scores[way], strict=False)
+                }
                 for result, scores in some
             }
             declared = declared_metric(metric)
             is_higher = declared is None or declared.higher_is_better
-            known = {label: by_seed for label, by_seed in values.items() if by_seed}
-            comparison = comparer.compare(metric, known, is_higher=is_higher, is_planned=False)
+            values = {label: by_seed for label, by_seed in values.items() if by_seed}
+            comparison = comparer.compare(metric, values, is_higher=is_higher, is_planned=False)
             for result, _ in some:
                 span = comparison.interval(result.job.method.label)
                 if span is not None:
                     found.setdefault((result.job.label, way), {})[metric] = span
     return found
-
-
-def _seeds(result: JobResult) -> list[int]:
-    """Return the seed of every repeat, in order."""
-    return list(dict.fromkeys(seed_of(run) for run in result.runs))
 
 
 def write_study_page(results: Sequence[JobResult], *, title: str, home: Path, out: Path) -> Path | None:
@@ -163,20 +169,13 @@ def from_study(results: Sequence[JobResult], *, home: Path, title: str) -> RunSe
     )
 
 
-def _table(title: str, data: str, is_joined: bool, records: Mapping[str, Sequence[RunRecord]]) -> StudyTable:
-    names = {record.method: label for label, found in records.items() for record in found}
-    kept = tuple(record for found in records.values() for record in found)
-    return StudyTable(title=title, data=data, is_joined=is_joined, records=kept, names=names)
-
-
 def _separated(result: JobResult) -> list[RunRecord]:
     """Return the runs of every repeat; of a repeat that lost a fold only the unfinished runs."""
     n_folds = len(result.job.study.folds.used)
-    repeats = [result.runs[i : i + n_folds] for i in range(0, len(result.runs), n_folds)]
     kept: list[RunRecord] = []
-    for runs in repeats:
-        unfinished = [run for run in runs if run.state != "done"]
-        kept += unfinished or list(runs)
+    for i in range(0, len(result.runs), n_folds):
+        runs = result.runs[i : i + n_folds]
+        kept += [run for run in runs if run.state != "done"] or runs
     return kept
 
 
@@ -198,13 +197,3 @@ def _search_lines(result: JobResult) -> list[str]:
         lines.append(f"  trial {result.selected.trial} selected{shown}: {settings}")
         lines += [f"  warning: {word}" for word in on_bounds(result.job.ranges(), result.selected.settings)]
     return [*lines, *(f"  warning: not joined: {word}" for word in dict.fromkeys(result.complaints))]
-
-
-def _scores(row: TableRow, metrics: Sequence[str]) -> dict[str, Any]:
-    found = {}
-    for metric in metrics:
-        cell = row.cells[metric]
-        if cell.interval is not None:
-            span = cell.interval
-            found[metric] = {"mean": span.mean, "low": span.low, "high": span.high, "n": span.n}
-    return found

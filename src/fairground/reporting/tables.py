@@ -161,15 +161,9 @@ class ResultTable:
             methods=tuple(methods),
         )
 
-    def row(self, label: str) -> TableRow:
-        found = [row for row in self.rows if row.label == label]
-        require(bool(found), f"no method '{label}' in the table; there are: {[row.label for row in self.rows]}")
-        return found[0]
-
-    def values(self, metric: str | None = None) -> dict[str, dict[int, float]]:
-        """Return each method's value by seed, of the methods that have any."""
-        chosen = metric or self.primary
-        found = {row.label: row.method.by_seed(chosen, self.split) for row in self.rows}
+    def values(self) -> dict[str, dict[int, float]]:
+        """Return the primary metric of each method by seed, of the methods that have it."""
+        found = {row.label: row.method.by_seed(self.primary, self.split) for row in self.rows}
         return {label: values for label, values in found.items() if values}
 
     @property

@@ -4,7 +4,6 @@ Columns are `method, seed, value`, optionally `dataset` and `fold`. Folds are av
 set is compared on its own; over data sets, methods are ranked.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,19 @@ def read_values(path: Path) -> dict[str, Values]:
     )
     read: _Read = {}
     for cells, line in zip(table.rows, table.lines, strict=True):
-        _take(read, dict(zip(table.columns, cells, strict=True)), f"{path}, line {line}")
+        row, where = dict(zip(table.columns, cells, strict=True)), f"{path}, line {line}"
+        cell = {name: row.get(name, "").strip() for name in (*NEEDED, *OPTIONAL)}
+        for name in NEEDED:
+            require(cell[name] != "", f"{where}: {name} is empty")
+        try:
+            value = float(cell["value"])
+        except ValueError as error:
+            raise InputError(f"{where}: value must be a number; got {shown(cell['value'])}") from error
+        folds = read.setdefault(cell["dataset"], {}).setdefault(cell["method"], {}).setdefault(cell["seed"], {})
+        fold = f", fold {cell['fold']}" if cell["fold"] else ""
+        complaint = f"{where}: method '{cell['method']}', seed {cell['seed']}{fold} is given twice"
+        require(cell["fold"] not in folds, clean(complaint))
+        folds[cell["fold"]] = value
     require(len(read) > 0, f"{path} has no values below its heading")
     most = max(map(len, read.values()))
     require(most <= MAX_METHODS, f"{path} has {most:,} methods; at most {MAX_METHODS} can be compared in pairs")
@@ -93,19 +104,3 @@ def over_text(found: OverDatasets) -> str:
 def over_plain(found: OverDatasets) -> dict[str, Any]:
     """Return the aggregates over data sets as JSON-ready data."""
     return {**over_datasets.plain_aggregates(found), "improvement": comparison_plain(found.improvement)}
-
-
-def _take(read: _Read, row: Mapping[str, str], where: str) -> None:
-    """Add one line; a value given twice is refused."""
-    cell = {name: row.get(name, "").strip() for name in (*NEEDED, *OPTIONAL)}
-    for name in NEEDED:
-        require(cell[name] != "", f"{where}: {name} is empty")
-    try:
-        value = float(cell["value"])
-    except ValueError as error:
-        raise InputError(f"{where}: value must be a number; got {shown(cell['value'])}") from error
-    folds = read.setdefault(cell["dataset"], {}).setdefault(cell["method"], {}).setdefault(cell["seed"], {})
-    fold = f", fold {cell['fold']}" if cell["fold"] else ""
-    complaint = f"{where}: method '{cell['method']}', seed {cell['seed']}{fold} is given twice"
-    require(cell["fold"] not in folds, clean(complaint))
-    folds[cell["fold"]] = value
