@@ -196,8 +196,8 @@ def command(tmp_path_factory):
         (package / name).write_text(text.lstrip())
     rules = package / "comparison" / "fairness_rules.py"
     text = rules.read_text()
-    assert text.count("RULES: tuple[Rule, ...] = (\n") == 1
-    rules.write_text(text.replace("RULES: tuple[Rule, ...] = (\n", f"RULES: tuple[Rule, ...] = (\n{RULE}"))
+    assert text.count("_NAMED: tuple[Rule, ...] = (\n") == 1
+    rules.write_text(text.replace("_NAMED: tuple[Rule, ...] = (\n", f"_NAMED: tuple[Rule, ...] = (\n{RULE}"))
     environment = {**os.environ, "PYTHONPATH": str(place), "FAIRGROUND_HOME": str(place / "home")}
 
     def call(*words: str, code: int = 0) -> str:

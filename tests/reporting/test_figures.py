@@ -6,10 +6,11 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.reporting.drawing import DARK, LIGHT, STAND_IN, label_shifts, panels, svg_for_page, write_figure
-from fairground.reporting.figures.scores_and_cost import MOST_BARS, learning_curves_of, score_bars_of
+from fairground.reporting.figures.scores_and_cost import MOST_BARS, cost, learning_curves_of, score_bars_of
 from fairground.reporting.headings import duration, size
 from fairground.reporting.tables import ResultTable
 from tests.records.factory import make_record
+from tests.reporting.figure_runs import inputs
 from tests.reporting.fixtures import HOSTILE, make_study
 from tests.reporting.test_tables import runs
 
@@ -126,3 +127,9 @@ def test_names_find_room_around_their_marks():
     assert label_shifts([(290, 50)], ["triplet"], 300) == [(-7.0, 0.0)]
     assert len(set(label_shifts([(100, 50)] * 6, ["n_pair"] * 6, 300))) == 6
     assert label_shifts([(100, 50), (120, 50)], ["proxy_nca", "snr"], 300)[0] != (7.0, 0.0)
+
+
+def test_cost_is_the_mean_over_runs():
+    figure = cost(inputs(make_study()))
+    assert {row[2] for row in figure.numbers} == {"32 s"}
+    assert "4 methods, 12 runs" in figure.sentence

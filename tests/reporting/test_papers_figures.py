@@ -7,19 +7,9 @@ import numpy as np
 import pytest
 
 from fairground.records.arrays import write_arrays
-from fairground.records.record import Score
 from fairground.records.run_folder import RunFolder
 from fairground.reporting.figure import FigureInputs, figures_of, write_figures
-from fairground.reporting.figures import (
-    distributions,
-    embedding_map,
-    improvement,
-    metric_agreement,
-    ranks_and_profiles,
-    regularisation,
-    scores_and_cost,
-    searches,
-)
+from fairground.reporting.figures import distributions, embedding_map, ranks_and_profiles, regularisation, searches
 from fairground.reporting.figures import training_embeddings as embeddings
 from fairground.reporting.page import inputs_of
 from fairground.studies.trials import Trial
@@ -93,42 +83,6 @@ def test_relative_performance_by_hand():
     assert set(levels) == {"distance_weighted", "rho_distance, p switch 0.1", "rho_distance, p switch 0.2"}
 
 
-def test_years_are_those_of_mlrcs_table_and_else_of_the_publication():
-    found = [improvement.year_of(loss) for loss in ("triplet", "nt_xent", "normalised_softmax", "sup_con")]
-    assert found == [2006, 2016, 2017, 2020]
-    assert improvement.year_of("no_such_loss") is None
-    records = [run("contrastive", 0.5), run("triplet", 0.4), run("triplet", 0.6, miner="semihard"), run("margin", 0.7)]
-    found = improvement.dated_of(inputs(records), "recall@1")
-    assert [(one.loss, one.year, round(one.score)) for one in found] == [
-        ("contrastive", 2006, 50),
-        ("triplet", 2006, 60),
-        ("margin", 2017, 70),
-    ]
-
-
-def test_improvement_over_the_best_of_the_classics():
-    found = improvement.gains_of(
-        inputs([run("contrastive", 0.4), run("contrastive", 0.5, miner="semihard"), run("margin", 0.6)])
-    )
-    ((over, (gain,)),) = found.items()
-    assert (over, gain.here) == ("contrastive", pytest.approx(20))
-    # MLRC tables 4 to 6, Precision@1 separated: margin against contrastive on three data sets.
-    assert -10 < gain.measured < 5
-    assert improvement.improvement(inputs([run("margin", 0.6)])) is None
-    switched = improvement.gains_of(inputs([run("triplet", 0.4), run("triplet", 0.5, miner="rho_distance", p=0.1)]))
-    assert [(gain.here, gain.measured) for gain in switched["triplet"]] == [(pytest.approx(25), None)]
-
-
-def test_metrics_are_ordered_by_how_far_they_set_methods_apart():
-    figure = metric_agreement.metrics_apart(inputs([run("a", 0.5, nmi=0.9, f1=0.3), run("b", 0.6, nmi=0.91, f1=0.1)]))
-    assert figure.columns == ("metric", "b", "a")
-    assert figure.numbers == (("F1", "10.00", "30.00"), ("Recall@1", "60.00", "50.00"), ("NMI", "91.00", "90.00"))
-    some = [run(f"loss_{i}", 0.5 - i / 100, nmi=0.5 + i / 100) for i in range(9)]
-    for n, words in ((9, "the 7 best of 9 methods"), (7, "7 methods")):
-        figure = metric_agreement.metrics_apart(inputs(some[:n]))
-        assert figure.sentence.startswith(f"Means over seeds of {words} by")
-
-
 def test_traces_and_sensitivity_come_from_the_trials():
     trials = [
         Trial(number=0, settings={"loss.margin": 0.1}, state="done", folds={0: 0.3}),
@@ -156,12 +110,6 @@ def test_sensitivity_without_a_search_compares_methods_of_one_loss():
     assert "Other settings" not in searches.sensitivity(inputs(study)).sentence
     assert searches.sensitivity(inputs(study)).sentence.endswith("(2 points). Diamonds are the best.")
     assert (one.owner, one.setting, [value for value, _ in one.points]) == ("triplet", "loss.margin", [0.1, 0.2])
-
-
-def test_cost_is_the_mean_over_runs():
-    figure = scores_and_cost.cost(inputs(make_study()))
-    assert {row[2] for row in figure.numbers} == {"32 s"}
-    assert "4 methods, 12 runs" in figure.sentence
 
 
 def test_the_diagram_says_what_its_blocks_are():
@@ -198,17 +146,6 @@ def test_each_switched_method_is_set_beside_the_method_most_like_it():
     assert "strengths" not in regularisation.regularised(inputs([*plain, switched[0]])).sentence
     # The standard deviation reaches beyond both runs, and the axis beyond that.
     assert regularisation.cut_axis([[40.0, 70.0]]) == pytest.approx((55 - 1.7 * 450**0.5, 55 + 1.2 * 450**0.5))
-
-
-def test_correlations_against_numpy_and_not_from_few_runs():
-    values = np.random.default_rng(0).uniform(0.2, 0.8, size=(6, 3))
-    records = [run("a", x, seed=seed, nmi=y, f1=z) for seed, (x, y, z) in enumerate(values.tolist())]
-    figure = metric_agreement.correlations(inputs(records))
-    assert figure.columns == ("metric", "Recall@1", "NMI", "F1")
-    assert [list(map(float, row[1:])) for row in figure.numbers] == pytest.approx(np.corrcoef(values.T), abs=0.005)
-    assert metric_agreement.correlations(inputs(records[:4])) is None
-    constant = [replace(r, scores=(*r.scores[:2], Score(metric="f1", split="test", value=0.5))) for r in records]
-    assert "-" in metric_agreement.correlations(inputs(constant)).numbers[2]
 
 
 def test_structure_is_read_from_the_training_split():

@@ -256,12 +256,11 @@ class Key:
     text: str
     series: Series
     kind: Literal["line", "point", "bar"] = "point"
-    dash: Dash | None = None
 
     def handle(self, palette: Palette) -> "Line2D":
         from matplotlib.lines import Line2D
 
-        look: dict[str, Any] = {"linewidth": 2, "linestyle": dash_of(self.series) if self.dash is None else self.dash}
+        look: dict[str, Any] = {"linewidth": 2, "linestyle": dash_of(self.series)}
         if self.kind != "line":
             sign, size = (sign_of(self.series), 6) if self.kind == "point" else ("s", 9)
             look = {"marker": sign, "markersize": size, "markeredgewidth": 0, "linestyle": ""}

@@ -9,6 +9,7 @@ import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
 
@@ -145,9 +146,8 @@ def figures_of(inputs: FigureInputs) -> list[ReportFigure]:
     files = [
         importlib.import_module(f"{figures.__name__}.{one.name}") for one in pkgutil.iter_modules(figures.__path__)
     ]
-    places = sorted((place, file.__name__, name) for file in files for name, place in file.PAGE_ORDER.items())
-    by_name = {file.__name__: file for file in files}
-    found = [getattr(by_name[file], name)(inputs) for _, file, name in places]
+    known = [(place, getattr(file, name)) for file in files for name, place in file.PAGE_ORDER.items()]
+    found = [figure_of(inputs) for _, figure_of in sorted(known, key=itemgetter(0))]
     return [figure for figure in found if figure is not None]
 
 

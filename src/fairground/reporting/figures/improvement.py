@@ -64,15 +64,11 @@ def gains_of(inputs: FigureInputs) -> dict[str, list[Gain]]:
     for baseline in CLASSICS:
         plain = [label for label in means if losses[label] == baseline and label not in changed]
         at = abs(max((goodness(means[label], is_higher) for label in plain), default=0.0))
-        gains = [
-            Gain(
-                label=label,
-                here=goodness(100 * (mean - at) / at, is_higher),
-                measured=None if label in changed else _measured(losses[label], baseline),
-            )
-            for label, mean in means.items()
-            if at > 0 and label not in plain
-        ]
+        gains = []
+        for label, mean in means.items():
+            if at > 0 and label not in plain:
+                measured = None if label in changed else _measured(losses[label], baseline)
+                gains.append(Gain(label, goodness(100 * (mean - at) / at, is_higher), measured))
         if gains:
             found[baseline] = sorted(gains, key=lambda gain: -gain.here)
     return found
@@ -261,11 +257,11 @@ def over_time(inputs: FigureInputs) -> ReportFigure | None:
         f" Hollow marks are {count(len(claims), 'claim')} of papers on this data set, for their own methods or, with "
         "*, the mean of what they report for a classic loss."
     )
-    lines = {
-        metric: np.polyfit([one.year for one in some], [one.score for one in some], 1)
-        for metric, some in by_metric.items()
-    }
-    slopes = " and ".join(f"{slope:+.2f} ({heading(metric)})" for metric, (slope, _) in lines.items())
+    drawn, slopes = [], []
+    for metric, some in by_metric.items():
+        line = np.polyfit([one.year for one in some], [one.score for one in some], 1)
+        slopes.append(f"{line[0]:+.2f} ({heading(metric)})")
+        drawn.append(_progress(metric, some, [] if metric == "map@r" else claims, line))
     scores = [{one.loss: one.score for one in some} for some in by_metric.values()]
     return ReportFigure(
         name="over_time",
@@ -273,15 +269,10 @@ def over_time(inputs: FigureInputs) -> ReportFigure | None:
         sentence=(
             f"{' and '.join(map(heading, by_metric))} of the best method with each of "
             f"{len(dated)} losses ({count(sum(one.n_runs for one in dated), 'run')}) by the year of its paper; the "
-            f"fitted lines move by {slopes} points per year.{marked if claims else ''} As in figure 2 of "
+            f"fitted lines move by {' and '.join(slopes)} points per year.{marked if claims else ''} As in figure 2 of "
             "Musgrave et al., 2020."
         ),
-        draw=panels(
-            [
-                _progress(metric, some, [] if metric == "map@r" else claims, lines[metric])
-                for metric, some in by_metric.items()
-            ]
-        ),
+        draw=panels(drawn),
         height=4.0,
         columns=("what", "year", *map(heading, by_metric)),
         rows=[

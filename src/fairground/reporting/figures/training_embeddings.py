@@ -20,19 +20,7 @@ import numpy as np
 
 from fairground.errors import DataError
 from fairground.records.arrays import array_names, read_arrays
-from fairground.reporting.drawing import (
-    DASHED,
-    DASHES,
-    SOLID,
-    Dash,
-    Key,
-    Line,
-    Panel,
-    Points,
-    Series,
-    panels,
-    series_of,
-)
+from fairground.reporting.drawing import DASHED, SOLID, Key, Line, Panel, Points, Series, panels, series_of
 from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, factor_of
 from fairground.reporting.figures.regularisation import MIXED, SWITCHED, change_of, with_bases
 from fairground.reporting.methods import Method
@@ -130,9 +118,9 @@ class Spectrum:
         """The shares above the rounding of zero."""
         return [share for share in self.shares.tolist() if share > _ROUNDING * self.shares[0]]
 
-    def line(self, series: Series, dash: Dash | None = None) -> Line:
+    def line(self, series: Series) -> Line:
         places = range(1, len(self.used) + 1)
-        return Line(x=places, y=self.used, series=series, dash=dash, width=1 if series is None else 1.8)
+        return Line(x=places, y=self.used, series=series, width=1 if series is None else 1.8)
 
 
 def spectra_of(inputs: FigureInputs, array: str) -> list[Spectrum]:
@@ -190,17 +178,12 @@ def _spectra(found: Sequence[Spectrum], *, name: str, title: str, what: str, mea
     axis = "singular value, largest first"
     if pairs:
         # Blue without and red with, as in the paper.
-        looks = {"without": (0, SOLID), "with": (6, DASHES[1])}
-        drawn = [
-            Panel(
-                items=[one.line(*look) for one, look in zip(pair, looks.values(), strict=True)],
-                title=label,
-                x=axis,
-                log="y",
-            )
-            for label, pair in pairs.items()
-        ]
-        keys = [Key(text=text, series=series, kind="line", dash=dash) for text, (series, dash) in looks.items()]
+        colours = {"without": 0, "with": 6}
+        drawn = []
+        for label, pair in pairs.items():
+            lines = [one.line(series) for one, series in zip(pair, colours.values(), strict=True)]
+            drawn.append(Panel(items=lines, title=label, x=axis, log="y"))
+        keys = [Key(text=text, series=series, kind="line") for text, series in colours.items()]
         draw = panels(drawn, columns=3, keys=keys, y="share of the sum")
     else:
         ranked = [(spectrum, series_of(rank)) for rank, spectrum in enumerate(found)]
