@@ -99,13 +99,10 @@ class Loss(ChecksChoices, nn.Module, ABC):
         generator: Generator | None = None,
     ) -> Tensor:
         """Return the loss of raw `embeddings` (n, d) with integer `labels` (n,), over `tuples` or all there are."""
-        if embeddings.ndim != 2 or labels.shape != embeddings.shape[:1] or labels.is_floating_point():
-            self._refuse(embeddings, labels)
-        if tuples is not None:
-            require(
-                isinstance(tuples, self.accepts),
-                f"{type(self).__name__} takes {_kinds(self.accepts)} from a miner; got {type(tuples).__name__}",
-            )
+        require_batch(self, embeddings, labels)
+        if tuples is not None and not isinstance(tuples, self.accepts):
+            kinds = " or ".join(kind.__name__ for kind in self.accepts) or "no tuples"
+            require(False, f"{type(self).__name__} takes {kinds} from a miner; got {type(tuples).__name__}")
         # Half precision cannot hold squared distances or exponentials: the arithmetic of a loss is float32 at least.
         wide = embeddings.float() if embeddings.dtype in (torch.float16, torch.bfloat16) else embeddings
         labels = labels.long()
@@ -113,7 +110,11 @@ class Loss(ChecksChoices, nn.Module, ABC):
             with _without_autocast(wide):
                 return self.formula(wide, labels, tuples, generator=generator)
         if self.n_classes is not None and labels.is_cpu and len(labels):
-            self._refuse_unknown(labels, self.n_classes)
+            low, high = (int(label) for label in labels.aminmax())
+            if low < 0 or high >= self.n_classes:
+                name = type(self).__module__.rpartition(".")[2]
+                known = f"the labels 0 to {self.n_classes - 1}, one for each of its {self.n_classes} classes"
+                require(False, f"{name} knows {known}; got {low if low < 0 else high}")
         if not torch.is_autocast_enabled("cpu"):
             return self._eager(wide, labels, tuples, generator)
         with torch.autocast("cpu", enabled=False):
@@ -153,21 +154,15 @@ class Loss(ChecksChoices, nn.Module, ABC):
 
         return _kernel_step(result, formula, embeddings, *parameters.values())
 
-    def _refuse(self, embeddings: Tensor, labels: Tensor) -> None:
-        name = type(self).__name__
-        require(embeddings.ndim == 2, f"{name} takes embeddings of shape (n, d); got {tuple(embeddings.shape)}")
-        require(
-            labels.shape == embeddings.shape[:1],
-            f"{name} takes one label per embedding; got {tuple(labels.shape)} labels for {len(embeddings)} embeddings",
-        )
-        require(not labels.is_floating_point(), f"{name} takes integer labels; got {labels.dtype}")
 
-    def _refuse_unknown(self, labels: Tensor, n_classes: int) -> None:
-        low, high = (int(label) for label in labels.aminmax())
-        if low < 0 or high >= n_classes:
-            name = type(self).__module__.rpartition(".")[2]
-            known = f"{name} knows the labels 0 to {n_classes - 1}, one for each of its {n_classes} classes"
-            require(False, f"{known}; got {low if low < 0 else high}")
+def require_batch(part: object, embeddings: Tensor, labels: Tensor) -> None:
+    """Refuse, in the name of a loss or a miner, what is not a batch."""
+    # A sentence is made only where it is needed: a loss is called in every step.
+    if embeddings.ndim != 2 or labels.shape != embeddings.shape[:1] or labels.is_floating_point():
+        name, n = type(part).__name__, len(embeddings)
+        require(embeddings.ndim == 2, f"{name} takes embeddings of shape (n, d); got {tuple(embeddings.shape)}")
+        require(not labels.is_floating_point(), f"{name} takes integer labels; got {labels.dtype}")
+        require(False, f"{name} takes one label per embedding; got {tuple(labels.shape)} labels for {n} embeddings")
 
 
 class _Formula(nn.Module):
@@ -223,7 +218,3 @@ def _copy(generator: Generator | None) -> Generator:
     """Return a generator that will draw what this one, or torch's default one, is about to draw."""
     source = torch.default_generator if generator is None else generator
     return Generator(source.device).set_state(source.get_state())
-
-
-def _kinds(accepts: tuple[type, ...]) -> str:
-    return " or ".join(kind.__name__ for kind in accepts) or "no tuples"

@@ -7,8 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Pairs, Triplets, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import Pairs, Triplets, Tuples, require_batch
 from fairground.spec.space import Range
 
 
@@ -26,13 +25,7 @@ class Miner(ABC):
     @torch.no_grad()
     def __call__(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None = None) -> Tuples:
         """Return tuples of row indices into `embeddings` (n, d)."""
-        name = type(self).__name__
-        require(embeddings.ndim == 2, f"{name} takes embeddings of shape (n, d); got {tuple(embeddings.shape)}")
-        require(
-            labels.shape == embeddings.shape[:1],
-            f"{name} takes one label per embedding; got {tuple(labels.shape)} labels for {len(embeddings)} embeddings",
-        )
-        require(not labels.is_floating_point(), f"{name} takes integer labels; got {labels.dtype}")
+        require_batch(self, embeddings, labels)
         if len(embeddings) < 2:
             nothing = torch.empty(0, dtype=torch.long, device=embeddings.device)
             return self.yields(*[nothing] * len(self.yields._fields))

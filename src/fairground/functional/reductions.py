@@ -113,15 +113,10 @@ def mean_where(mask: Tensor, values: Tensor) -> Tensor:
     return torch.where(mask, values, 0).sum() / mask.sum().clamp_min(1)
 
 
-def mean_nonzero(terms: Tensor) -> Tensor:
-    """Return the sum over the number of terms above zero (`mean_nz`); 0 when there is none."""
-    return terms.sum() / (terms > 0).sum().clamp_min(1)
-
-
 def mean_hinges(excess: Tensor, reduction: str) -> Tensor:
     """Return the mean of [excess]_+ over all entries (`mean_all`) or over those above 0 (`mean_nz`); 0 for none."""
     hinges = excess.relu()
-    return mean_nonzero(hinges) if reduction == "mean_nz" else hinges.sum() / max(1, hinges.numel())
+    return hinges.sum() / ((hinges > 0).sum().clamp_min(1) if reduction == "mean_nz" else max(1, hinges.numel()))
 
 
 def weighted_mean(terms: Tensor, weights: Tensor, reduction: str = "mean_all") -> Tensor:
@@ -137,7 +132,7 @@ def weighted_parts(terms: Tensor, weights: Tensor, reduction: str = "mean_all") 
 
 
 def nonzero_parts(terms: Tensor) -> Tensor:
-    """Return the sum of terms and the number above zero, as (2,): parts of `mean_nonzero`."""
+    """Return the sum of terms and the number above zero, as (2,)."""
     return torch.stack([terms.sum(), (terms > 0).sum().to(terms.dtype)])
 
 

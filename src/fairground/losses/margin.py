@@ -111,8 +111,5 @@ class MarginLoss(Loss):
         return beta.expand(len(labels)) if self.n_classes is None else beta[labels]
 
     def known_bugs(self) -> tuple[str, ...]:
-        if self.count == "pairs":
-            return ()
-        return (
-            "margin.count = 'tuples': a triplet with two active terms is counted once, as in Roth et al. 2020 (E16)",
-        )
+        bug = "margin.count = 'tuples': a triplet with two active terms is counted once, as in Roth et al. 2020 (E16)"
+        return (bug,) if self.count == "tuples" else ()

@@ -109,9 +109,8 @@ class MultiSimilarityLoss(Loss):
         return PairWeights(positive * (s - epsilon < hardest), negative * (s + epsilon > weakest))
 
     def known_bugs(self) -> tuple[str, ...]:
-        if not self.self_positive_bug:
-            return ()
-        return (
+        bug = (
             "multi_similarity.self_positive_bug lets an anchor pass as its own positive in mining, as in "
-            "pytorch-metric-learning before 0.9.88",
+            "pytorch-metric-learning before 0.9.88"
         )
+        return (bug,) if self.self_positive_bug else ()

@@ -76,9 +76,8 @@ class NtXentLoss(Loss):
         return self.log_floor or 0.0
 
     def known_bugs(self) -> tuple[str, ...]:
-        if self.log_floor is None:
-            return ()
-        return (
+        bug = (
             f"nt_xent.log_floor = {self.log_floor} keeps the floor inside the logarithm of pytorch-metric-learning: "
-            "pairs whose probability falls below it have no gradient",
+            "pairs whose probability falls below it have no gradient"
         )
+        return (bug,) if self.log_floor is not None else ()

@@ -118,11 +118,8 @@ class QuadrupletLoss(Loss):
         )
 
     def known_bugs(self) -> tuple[str, ...]:
-        if self.fourth == "strict":
-            return ()
-        return (
-            "quadruplet.fourth = 'roth_code': the fourth member may be of the anchor's or the negative's class (E23)",
-        )
+        bug = "quadruplet.fourth = 'roth_code': the fourth member may be of the anchor's or the negative's class (E23)"
+        return (bug,) if self.fourth == "roth_code" else ()
 
 
 def _draw_stranger(labels: Tensor, one: Tensor, other: Tensor, generator: Generator | None) -> tuple[Tensor, Tensor]:

@@ -71,9 +71,8 @@ class RecallAtKLoss(Loss):
         return zero_unless(positive.any() & negative.any(), loss)
 
     def known_bugs(self) -> tuple[str, ...]:
-        if not self.query_in_ranking:
-            return ()
-        return (
+        bug = (
             "recall_at_k.query_in_ranking counts the query above every positive, as the authors' code does: each rank "
-            "is one too high",
+            "is one too high"
         )
+        return (bug,) if self.query_in_ranking else ()

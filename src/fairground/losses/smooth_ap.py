@@ -54,9 +54,8 @@ class SmoothApLoss(Loss):
         return zero_unless(positive.any() & negative.any(), 1 - mean_where(has_positives, precision))
 
     def known_bugs(self) -> tuple[str, ...]:
-        if not self.query_in_ranking:
-            return ()
-        return (
+        bug = (
             "smooth_ap.query_in_ranking ranks every query among its own positives, as the authors' code does: each "
-            "list begins with a hit that is none",
+            "list begins with a hit that is none"
         )
+        return (bug,) if self.query_in_ranking else ()
