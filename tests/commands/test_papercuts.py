@@ -9,9 +9,9 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from fairground.commands.list_show import print_record
+from fairground.commands.list_show import record_lines
 from fairground.commands.main import app
-from fairground.commands.progress import new_signs, study_progress
+from fairground.commands.progress import study_progress
 from fairground.deploy.metadata import card_of
 from fairground.deploy.model_folder import open_model
 from fairground.errors import InputError
@@ -216,14 +216,6 @@ def test_unknown_is_right_because_the_index_has_no_such_class_and_the_page_says_
     assert "right: it is <bdi>wren</bdi>, not in the index</p>" in page
 
 
-def test_overfitting_is_said_once_and_in_that_word():
-    finding = Finding(sign="overfitting", epoch=2, step=40, sentence="x", remedy="y")
-    record = replace(make_record(), findings=(finding,))
-    said: set[str] = set()
-    assert new_signs(record, said) == "  doctor: overfitting"
-    assert new_signs(record, said) == ""
-
-
 def test_a_bug_that_is_not_switched_on_is_no_news_on_a_page():
     from fairground.reporting.page import _card
     from fairground.spec.identity import flatten, to_plain
@@ -255,15 +247,15 @@ SIGNS = ("collapse", "hubs")
 FINDINGS = tuple(Finding(sign=sign, epoch=2, step=40, sentence="all is one", remedy="take care") for sign in SIGNS)
 
 
-def test_show_prints_each_finding(capsys):
-    print_record(replace(make_record(), findings=FINDINGS), as_json=False)
-    assert "  doctor: collapse (epoch 2, step 40): all is one. Try: take care." in capsys.readouterr().out.splitlines()
+def test_show_prints_each_finding():
+    lines = list(record_lines(replace(make_record(), findings=FINDINGS)))
+    assert "  doctor: collapse (epoch 2, step 40): all is one. Try: take care." in lines
 
 
-def test_a_study_names_the_signs_of_each_run_in_its_line(capsys):
+def test_a_study_names_each_sign_once(capsys):
     with study_progress(2, metric="map@r", is_quiet=False) as (_, heard):
-        heard(replace(make_record(), findings=FINDINGS))
-        heard(make_record(seed=1))
+        for seed in (0, 1):
+            heard(replace(make_record(seed=seed), findings=FINDINGS))
     ill, well = capsys.readouterr().err.splitlines()
     assert ill.endswith("doctor: collapse, hubs")
     assert "doctor" not in well

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from fairground.commands.options import ExecutorOptions
-from fairground.commands.study import run_and_print
+from fairground.commands.options import executor_of
 from fairground.records.store import Store
 from fairground.spec.study_load import load_study
 from fairground.studies.run_study import StudyFailures
@@ -134,8 +133,9 @@ def test_a_share_of_an_accelerator_reaches_ray(monkeypatch):
 
     asked = {}
     monkeypatch.setattr(ray, "RayExecutor", lambda job, **settings: asked.update(settings))
-    ExecutorOptions(name="ray", workers=3, threads=2, gpus=0.25, address="auto").spawn("tests.executors.jobs:double")
-    assert asked == {"workers": 3, "threads": 2, "gpus": 0.25, "address": "auto", "node_wait": 300.0, "watch": None}
+    spawn = executor_of("ray", workers=3, threads=2, gpus=0.25, address="auto")
+    spawn("tests.executors.jobs:double", print)
+    assert asked == {"workers": 3, "threads": 2, "gpus": 0.25, "address": "auto", "node_wait": 300.0, "watch": print}
 
 
 @pytest.mark.parametrize(
@@ -254,6 +254,7 @@ def test_a_plan_at_full_size_states_gpu_hours_disk_and_the_command(tmp_path, cap
 def test_json_stays_json_whatever_ray_prints(tmp_path, monkeypatch, capfd):
     class Result:
         failures = StudyFailures(n=1, n_done=1, reasons=Counter())
+        page = None
 
         def to_dict(self):
             return {"study": "tiny"}
@@ -264,7 +265,7 @@ def test_json_stays_json_whatever_ray_prints(tmp_path, monkeypatch, capfd):
         return Result()
 
     monkeypatch.setattr("fairground.commands.study.run_found_study", noisy)
-    run_and_print(None, tmp_path, ExecutorOptions(name="ray"), as_json=True, is_quiet=True)
+    assert fairground("study", "tiny", "--executor", "ray", "--home", str(tmp_path), "--json") == 0
     found = capfd.readouterr()
     assert json.loads(found.out) == {"study": "tiny"}
     assert "(raylet)" in found.err

@@ -1,7 +1,5 @@
 """Compare methods: whether one is better than another, and whether they may be compared at all."""
 
-import json
-import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +8,10 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from fairground.commands.options import HOME, AsJson, Home, Metric, home_folder
+from fairground.commands import options
+from fairground.commands.command import Answer, options_of
 from fairground.commands.runs import Run, RunList, named_records, without_trials
-from fairground.commands.terminal import screen_width
+from fairground.commands.terminal import Verbatim, screen_width
 from fairground.comparison.comparison_result import LEVEL, GeneralityKind
 from fairground.errors import InputError, require
 from fairground.records.record import RunRecord
@@ -70,12 +69,20 @@ class MethodComparison:
 
 def compare(
     *runs: RunList | Run | str,
-    metric: str | None = None,
-    anyway: bool = False,
-    level: float = LEVEL,
-    margin: float | None = None,
-    generality: GeneralityKind = "seeds",
-    home: str | os.PathLike[str] | None = None,
+    metric: options.Metric = None,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Show an unfair table too, with every row marked.")] = False,
+    level: Annotated[float, typer.Option("--level", help="Joint confidence level of all intervals.")] = LEVEL,
+    margin: Annotated[
+        float | None,
+        typer.Option("--margin", help="Largest difference that does not matter, in the unit shown (default: 0.5)."),
+    ] = None,
+    generality: Annotated[
+        GeneralityKind,
+        typer.Option(
+            "--generality", help="What verdicts generalise to: other trainings (seeds), other test classes, or both."
+        ),
+    ] = "seeds",
+    home: options.AnyHome = None,
     quiet: bool = False,
 ) -> MethodComparison:
     """Compare methods fairly and print one table with a verdict on every pair, or refuse with every reason.
@@ -86,7 +93,7 @@ def compare(
     matter, in the unit shown (default: 0.5). `generality` is what verdicts generalise to: other trainings ("seeds"),
     other test "classes", or "both". `quiet` prints nothing.
     """
-    records, homes = _records(runs, home_folder(home))
+    records, homes = _records(runs, options.home_folder(home))
     found = comparison_of(records, homes=homes, metric=metric, level=level, margin=margin, generality=generality)
     if not (found.is_fair or anyway):
         raise InputError(f"{found.refusal()}\n`anyway=True` shows the table with every row marked unfair.")
@@ -120,7 +127,7 @@ def compare_over_datasets(
     metric: str | None = None,
     level: float = LEVEL,
     margin: float | None = None,
-    home: str | os.PathLike[str] | None = None,
+    home: options.AnyPath | None = None,
     quiet: bool = False,
 ) -> DatasetsComparison:
     """Compare methods on each of several data sets and over all of them: ranks, interquartile means, differences.
@@ -128,7 +135,7 @@ def compare_over_datasets(
     `runs` are as in `compare`. All data sets must have at least two methods in common, and each be run under one
     protocol; a table that is not fair is refused with every reason.
     """
-    kept, homes = _records(runs, home_folder(home))
+    kept, homes = _records(runs, options.home_folder(home))
     groups: dict[str, list[RunRecord]] = {}
     protocols: dict[str, dict[str, None]] = {}
     for record in kept:
@@ -227,7 +234,12 @@ def _hints(store: Store, records: Iterable[RunRecord]) -> list[str]:
     return hints
 
 
+@options_of(compare)
 def compare_command(
+    metric: str | None,
+    anyway: bool,
+    generality: GeneralityKind,
+    home: Path,
     runs: Annotated[
         list[str] | None,
         typer.Argument(
@@ -237,8 +249,6 @@ def compare_command(
     data: Annotated[
         str | None, typer.Option("--data", help="Only runs on this data set, by its name in `fairground list runs`.")
     ] = None,
-    anyway: Annotated[bool, typer.Option("--anyway", help="Show an unfair table too, with every row marked.")] = False,
-    metric: Metric = None,
     values: Annotated[
         Path | None,
         typer.Option(
@@ -253,20 +263,8 @@ def compare_command(
     over_datasets: Annotated[
         bool, typer.Option("--over-datasets", help="Also rank the methods over all data sets.")
     ] = False,
-    generality: Annotated[
-        GeneralityKind,
-        typer.Option(
-            "--generality", help="What verdicts generalise to: other trainings (seeds), other test classes, or both."
-        ),
-    ] = "seeds",
-    margin: Annotated[
-        float | None,
-        typer.Option("--margin", help="Largest difference that does not matter, in the unit shown (default: 0.5)."),
-    ] = None,
-    level: Annotated[float, typer.Option("--level", help="Joint confidence level of all intervals.")] = LEVEL,
-    home: Home = HOME,
-    as_json: AsJson = False,
-) -> None:
+    **interval: Any,
+) -> Answer:
     """Compare methods fairly: one table with a verdict on every pair, or every reason why there cannot be one.
 
     Examples: fairground compare · fairground compare 3f2a 77c1 9b0e · fairground compare --metric recall@1 ·
@@ -275,51 +273,37 @@ def compare_command(
     if values is not None:
         is_bare = not runs and metric is None and generality == "seeds" and data is None
         require(is_bare, "--values compares a file's numbers; leave out runs, --data, --metric and --generality")
-        _compare_file(
-            values, margin=margin, level=level, is_lower=lower_is_better, is_over=over_datasets, as_json=as_json
-        )
-        return
+        return _compare_file(values, is_over=over_datasets, higher_is_better=not lower_is_better, **interval)
     require(not lower_is_better, "--lower-is-better belongs to --values; runs say which way their metrics are better")
     if over_datasets:
         is_plain = generality == "seeds" and not anyway and data is None
         require(is_plain, "--over-datasets compares fair tables over seeds; leave out --anyway, --data, --generality")
-        over = compare_over_datasets(*runs or (), metric=metric, level=level, margin=margin, home=home, quiet=True)
-        print(json.dumps(over.to_dict()) if as_json else over, end="\n" if as_json else "")
-        return
+        over = compare_over_datasets(*runs or (), metric=metric, home=home, quiet=True, **interval)
+        return Answer(over.to_dict(), [Verbatim(str(over).removesuffix("\n"))])
     records = records_to_compare(Store(home), runs or [], data=data)
-    found = comparison_of(records, homes=[home], metric=metric, level=level, margin=margin, generality=generality)
+    found = comparison_of(records, homes=[home], metric=metric, generality=generality, **interval)
     is_shown = found.is_fair or anyway
-    if as_json:
-        print(json.dumps(found.to_dict(is_shown=is_shown)))
-        if not is_shown:
-            raise typer.Exit(2)
-    elif is_shown:
-        print(found.result.text(hints=found.hints, width=screen_width()), end="")
-    else:
-        names = names_of_data(records)
-        one = f"`--data {shlex.quote(names[0])}` selects the runs on one data set; there are {', '.join(names)}.\n"
-        hint = f"{one if len(names) > 1 else ''}`--anyway` shows the table with every row marked unfair."
-        raise InputError(f"{found.refusal()}\n{hint}")
+    if is_shown:
+        text = found.result.text(hints=found.hints, width=screen_width())
+        return Answer(found.to_dict(), [Verbatim(text.removesuffix("\n"))])
+    names = names_of_data(records)
+    one = f"`--data {shlex.quote(names[0])}` selects the runs on one data set; there are {', '.join(names)}.\n"
+    hint = f"{one if len(names) > 1 else ''}`--anyway` shows the table with every row marked unfair."
+    return Answer(found.to_dict(is_shown=False), failure=f"{found.refusal()}\n{hint}", exit_code=2)
 
 
-def _compare_file(
-    path: Path, *, margin: float | None, level: float, is_lower: bool, is_over: bool, as_json: bool
-) -> None:
+def _compare_file(path: Path, *, is_over: bool, **settings: Any) -> Answer:
     from fairground.comparison.compare_values import compare_values
     from fairground.comparison.over_datasets import over_datasets
     from fairground.reporting import values_file
 
     read = values_file.read_values(path)
-    found = {
-        dataset: compare_values(values, level=level, margin=margin, higher_is_better=not is_lower)
-        for dataset, values in read.items()
-    }
-    over = over_datasets(read, level=level, margin=margin, higher_is_better=not is_lower) if is_over else None
-    if as_json:
-        plain = [{"dataset": name or None, **values_file.comparison_plain(one)} for name, one in found.items()]
-        aggregated = None if over is None else values_file.over_plain(over)
-        # One data set is the usual case: its pairs are at hand without asking for a data set.
-        print(json.dumps(plain[0] if len(plain) == 1 else {"datasets": plain, "over_datasets": aggregated}))
-        return
+    found = {dataset: compare_values(values, **settings) for dataset, values in read.items()}
+    over = over_datasets(read, **settings) if is_over else None
+    plain = [{"dataset": name or None, **values_file.comparison_plain(one)} for name, one in found.items()]
+    aggregated = None if over is None else values_file.over_plain(over)
     parts = [values_file.comparison_text(one, dataset=name) for name, one in found.items()]
-    print("\n".join([*parts, *([] if over is None else [values_file.over_text(over)])]), end="")
+    text = "\n".join([*parts, *([] if over is None else [values_file.over_text(over)])])
+    # One data set is the usual case: its pairs are at hand without asking for a data set.
+    data = plain[0] if len(plain) == 1 else {"datasets": plain, "over_datasets": aggregated}
+    return Answer(data, [Verbatim(text.removesuffix("\n"))])

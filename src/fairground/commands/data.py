@@ -1,9 +1,7 @@
-"""`fairground data check` and `fairground data caches`."""
+"""Check data sets; list and remove caches. Start with `fairground data check FOLDER`."""
 
-import json
 import re
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -11,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.commands.options import AsJson, Quiet
+from fairground.commands.command import Answer
+from fairground.commands.options import Quiet
 from fairground.commands.overrides import data_overrides
 from fairground.commands.progress import counted
-from fairground.commands.terminal import print_fitted
 from fairground.errors import require
 from fairground.spec.load import load_run
 from fairground.spec.settings import parse_overrides
@@ -24,21 +22,12 @@ if TYPE_CHECKING:
     from fairground.audit.copies import AuditRows, Copies
     from fairground.audit.label_errors import LabelSuspect
     from fairground.contracts.table import Dataset, ImageTable
-    from fairground.loading.resized_images import CacheEntry
     from fairground.spec.run import ComponentSpec
 
 #: unreadable files and suspects printed, and images per class next to a suspect on the page
 _UNREADABLE_SHOWN, _SUSPECTS_SHOWN, _EXAMPLES = 20, 10, 4
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
-
-@app.callback()
-def data() -> None:
-    """Check data sets; list and remove caches. Start with `fairground data check FOLDER`."""
-
-
-@app.command("check")
 def check(
     path: Annotated[
         Path | None,
@@ -64,9 +53,8 @@ def check(
         Path | None,
         typer.Option("--write-clean", help="Write a table of the images without copies and unreadable files (.csv)."),
     ] = None,
-    as_json: AsJson = False,
     quiet: Quiet = False,
-) -> None:
+) -> Answer:
     """Read every image and look for leaks: unreadable files, copies and near copies, classes shared by splits.
 
     --labels ranks images that are nearer to another class than to their own. Exits with 1 when train and test share
@@ -89,20 +77,17 @@ def check(
         if labels or page is not None:
             suspects = label_suspects(table, readable, lambda done, of: tell("judging labels", done, of))
     written = _write_asked(opened, table, rows, suspects or (), page=page, csv=csv, clean=clean)
-    if as_json:
-        named = None if suspects is None else [asdict(one) for one in suspects]
-        print(json.dumps({**asdict(found), "label_suspects": named}))
-    else:
+
+    def lines() -> Iterator[str]:
         name = data_name({"name": asked.name, **asked.settings})
-        _print(found, name if name == asked.name else f"{name} ({asked.name})")
+        yield from _lines(found, name if name == asked.name else f"{name} ({asked.name})")
         if suspects is not None:
-            _print_suspects(suspects, len(readable))
-        for sentence in written:
-            print_fitted(sentence)
-    for failure in found.failures:
-        print(f"fairground: {failure}", file=sys.stderr)
-    if found.failures:
-        raise typer.Exit(1)
+            yield from _suspect_lines(suspects, len(readable))
+        yield from written
+
+    named = None if suspects is None else [asdict(one) for one in suspects]
+    failure = "\nfairground: ".join(found.failures)
+    return Answer({**asdict(found), "label_suspects": named}, lines(), failure, 1 if failure else 0)
 
 
 def _parts(path: Path | None, words: list[str], dataset: str | None) -> tuple["ComponentSpec", "ComponentSpec | None"]:
@@ -118,58 +103,57 @@ def _parts(path: Path | None, words: list[str], dataset: str | None) -> tuple["C
     return spec.data, spec.split if any(key.partition(".")[0] == "split" for key in changes) else None
 
 
-def _print(found: "Audit", name: str) -> None:
-    sizes = found.class_sizes
-    print_fitted(f"{name}: {found.n_images} images of {found.n_classes} classes")
+def _lines(found: "Audit", name: str) -> Iterator[str]:
+    sizes, shapes = found.class_sizes, found.image_sizes
+    yield f"{name}: {found.n_images} images of {found.n_classes} classes"
     for part, (images, classes) in found.parts.items():
-        print_fitted(f"  {part:<12}{images:>8} images{classes:>7} classes")
-    print_fitted(
-        f"  images per class: {sizes['smallest']:.0f} to {sizes['largest']:.0f}, median {sizes['median']:g}; "
-        f"largest/smallest {sizes['ratio']:.3g}, Gini {sizes['gini']:.2f}"
-    )
-    print_fitted(f"  classes of one image: {sizes['of_one_image']:.0f}")
-    if found.image_sizes:
-        shapes = found.image_sizes
-        print_fitted(
-            f"  image sizes: shorter side {shapes['shorter_side_smallest']} or more, median "
-            f"{shapes['shorter_side_median']}; longer side up to {shapes['longer_side_largest']}; "
-            f"{shapes['distinct_sizes']} different"
-        )
-    print_fitted(f"  unreadable: {found.unreadable}")
+        yield f"  {part:<12}{images:>8} images{classes:>7} classes"
+    spread = f"{sizes['smallest']:.0f} to {sizes['largest']:.0f}, median {sizes['median']:g}"
+    yield f"  images per class: {spread}; largest/smallest {sizes['ratio']:.3g}, Gini {sizes['gini']:.2f}"
+    yield f"  classes of one image: {sizes['of_one_image']:.0f}"
+    if shapes:
+        shorter = f"shorter side {shapes['shorter_side_smallest']} or more, median {shapes['shorter_side_median']}"
+        longer = f"longer side up to {shapes['longer_side_largest']}"
+        yield f"  image sizes: {shorter}; {longer}; {shapes['distinct_sizes']} different"
+    yield f"  unreadable: {found.unreadable}"
     for sentence in found.unreadable_examples[:_UNREADABLE_SHOWN]:
-        print_fitted(f"    {sentence}")
+        yield f"    {sentence}"
     if found.unreadable > _UNREADABLE_SHOWN:
-        print_fitted(f"    and {found.unreadable - _UNREADABLE_SHOWN} more; --json names them")
-    _print_copies("exact duplicates", found.duplicates)
+        yield f"    and {found.unreadable - _UNREADABLE_SHOWN} more; --json names them"
+    yield from _copies("exact duplicates", found.duplicates)
     if found.near_duplicates is None:
-        print_fitted("  near duplicates: not searched, features have no images")
+        yield "  near duplicates: not searched, features have no images"
     else:
-        _print_copies("near duplicates", found.near_duplicates)
-        print_fitted(f"    ({found.near_rule}; {found.too_plain} images are too plain to be judged)")
+        yield from _copies("near duplicates", found.near_duplicates)
+        yield f"    ({found.near_rule}; {found.too_plain} images are too plain to be judged)"
     for parts, names in found.shared_classes.items():
-        print_fitted(f"  classes shared by {parts.replace(', ', ' and ')}: {len(names)}, first '{names[0]}'")
+        yield f"  classes shared by {parts.replace(', ', ' and ')}: {len(names)}, first '{names[0]}'"
     if not found.shared_classes and len(found.parts) > 1:
-        print_fitted("  classes shared by parts: none")
-    for note in _notes(found):
-        print_fitted(f"  note: {note}")
+        yield "  classes shared by parts: none"
+    few = f"{found.n_classes} classes are too few to train: train, validation and test need a class each"
+    lone = "no class has two images, so there is nothing to search for: classes need at least two images"
+    notes = [*found.notes, *[few] * (found.n_classes < 3), *[lone] * (sizes["largest"] < 2)]
+    yield from (f"  note: {note}" for note in notes)
 
 
-def _notes(found: "Audit") -> list[str]:
-    notes = list(found.notes)
-    if found.n_classes < 3:
-        notes.append(f"{found.n_classes} classes are too few to train: train, validation and test need a class each")
-    if found.class_sizes["largest"] < 2:
-        notes.append("no class has two images, so there is nothing to search for: classes need at least two images")
-    return notes
-
-
-def _print_copies(what: str, copies: "Copies") -> None:
-    print_fitted(
-        f"  {what}: {copies.images} images, {copies.across_parts} of them across parts, "
-        f"{copies.across_classes} across classes"
-    )
+def _copies(what: str, copies: "Copies") -> Iterator[str]:
+    across = f"{copies.across_parts} of them across parts, {copies.across_classes} across classes"
+    yield f"  {what}: {copies.images} images, {across}"
     for first, second in copies.examples:
-        print_fitted(f"    '{first}' and '{second}'")
+        yield f"    '{first}' and '{second}'"
+
+
+def _suspect_lines(suspects: Sequence["LabelSuspect"], n_images: int) -> Iterator[str]:
+    from fairground.audit.label_errors import weakness
+    from fairground.reporting.headings import clean
+
+    yield f"  suspect labels: {len(suspects):,} of {n_images:,} images are nearer to another class than to their own"
+    if weak := weakness(len(suspects), n_images):
+        yield f"    ({weak})"
+    for one in suspects[:_SUSPECTS_SHOWN]:
+        yield f"    '{clean(one.name)}' labelled '{clean(one.label)}', nearer to '{clean(one.suggested)}'"
+    if len(suspects) > _SUSPECTS_SHOWN:
+        yield f"    and {len(suspects) - _SUSPECTS_SHOWN:,} more: --page shows them, --csv lists all"
 
 
 def _write_asked(
@@ -203,21 +187,6 @@ def _write_asked(
         require(table.images.is_picture, "--page shows pictures; features have none: use --csv to list the suspects")
         said.append(f"wrote {_write_page(table, rows, suspects, page)}")
     return said
-
-
-def _print_suspects(suspects: Sequence["LabelSuspect"], n_images: int) -> None:
-    from fairground.audit.label_errors import weakness
-    from fairground.reporting.headings import clean
-
-    print_fitted(
-        f"  suspect labels: {len(suspects):,} of {n_images:,} images are nearer to another class than to their own"
-    )
-    if weak := weakness(len(suspects), n_images):
-        print_fitted(f"    ({weak})")
-    for one in suspects[:_SUSPECTS_SHOWN]:
-        print_fitted(f"    '{clean(one.name)}' labelled '{clean(one.label)}', nearer to '{clean(one.suggested)}'")
-    if len(suspects) > _SUSPECTS_SHOWN:
-        print_fitted(f"    and {len(suspects) - _SUSPECTS_SHOWN:,} more: --page shows them, --csv lists all")
 
 
 def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["LabelSuspect"], out: Path) -> Path:
@@ -254,7 +223,6 @@ def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["Labe
     return write_suspects(shown, n_found=len(suspects), n_images=n_images, weakness=weak, out=out)
 
 
-@app.command("caches")
 def caches(
     remove: Annotated[
         list[str] | None,
@@ -263,8 +231,7 @@ def caches(
     older_than: Annotated[
         str | None, typer.Option("--older-than", help="Remove caches unused for longer: 12h, 30d, 8w.")
     ] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """List or remove the caches that data.prepared and training.trainable made, longest unused first.
 
     A removed cache is rebuilt when it is next needed. Runs that are reading it are not disturbed.
@@ -286,28 +253,25 @@ def caches(
     for entry in chosen:
         remove_cache(entry)
     left = [entry for entry in found if entry not in chosen]
-    if as_json:
-        print(json.dumps({"caches": [asdict(entry) for entry in left], "removed": [asdict(entry) for entry in chosen]}))
-        return
-    for entry in chosen:
-        print_fitted(f"removed {entry.key[:8]}: {_size(entry.n_bytes)}")
-    for entry in left:
-        used = datetime.fromtimestamp(entry.last_used).strftime("%Y-%m-%d %H:%M")
-        print_fitted(
-            f"{entry.key[:8]}  {_size(entry.n_bytes):>9}  last used {used}  {_what(entry)}  {entry.source}".rstrip()
-        )
-    total = sum(entry.n_bytes for entry in left)
-    print_fitted(f"{len(left)} caches, {_size(total)}" if left else "no caches")
 
+    def lines() -> Iterator[str]:
+        for entry in chosen:
+            yield f"removed {entry.key[:8]}: {_size(entry.n_bytes)}"
+        for entry in left:
+            used = datetime.fromtimestamp(entry.last_used).strftime("%Y-%m-%d %H:%M")
+            stages = f"side {entry.side}" if entry.side else f"{entry.n_frozen} frozen stages of {entry.trunk}"
+            what = f"{entry.n_images:,} images, {stages}" if entry.is_complete else "not finished"
+            about = f"{_size(entry.n_bytes):>9}  last used {used}  {what}  {entry.source}"
+            yield f"{entry.key[:8]}  {about}".rstrip()
+        total = sum(entry.n_bytes for entry in left)
+        yield f"{len(left)} caches, {_size(total)}" if left else "no caches"
 
-def _what(entry: "CacheEntry") -> str:
-    if not entry.is_complete:
-        return "not finished"
-    images = f"{entry.n_images:,} images"
-    return (
-        f"{images}, side {entry.side}" if entry.side else f"{images}, {entry.n_frozen} frozen stages of {entry.trunk}"
-    )
+    plain = {"caches": [asdict(entry) for entry in left], "removed": [asdict(entry) for entry in chosen]}
+    return Answer(plain, lines())
 
 
 def _size(n_bytes: int) -> str:
     return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.1f} MB"
+
+
+COMMANDS = {"check": check, "caches": caches}

@@ -1,11 +1,12 @@
 """`fairground demo`: compare four methods on the embedded icons, ending in a table, a picture and a page."""
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.commands.options import HOME, AsJson, Home, Quiet
+from fairground.commands.command import Answer
+from fairground.commands.options import HOME, Home, Quiet
+from fairground.commands.terminal import Verbatim
 
 if TYPE_CHECKING:
     from fairground.spec.settings import Overrides
@@ -24,9 +25,8 @@ def demo(
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds per method.")] = 3,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Number of runs at once, one thread each.")] = 2,
     home: Home = HOME,
-    as_json: AsJson = False,
     quiet: Quiet = False,
-) -> None:
+) -> Answer:
     """Compare four methods on the embedded icons, three seeds each, and write a report page.
 
     Takes a few minutes on two cores. Finished runs are not repeated, so it can be stopped and started again.
@@ -52,15 +52,15 @@ def demo(
             names[method_of(specs[-1])] = name
     titles = {name_of(spec): f"{spec.loss.name} seed {spec.seed}" for spec in specs}
     with (
-        study_progress(len(specs), metric="map@r", is_quiet=quiet or as_json, titles=titles) as (watch, on_record),
+        study_progress(len(specs), metric="map@r", is_quiet=quiet, titles=titles) as (watch, on_record),
         ProcessExecutor(JOB, workers=workers, watch=watch) as executor,
     ):
         records = Scheduler(store=Store(home), executor=executor, on_record=on_record).run_specs(specs)
     runs = RunSet.in_home(records, home, names=names, title="Four losses on unseen icons")
     page = build_page(runs, out=home / "demo" / "report.html")
     image = picture(records, home / "demo" / "demo.png", names=names)
-    if as_json:
-        print(json.dumps({"page": str(page), "picture": str(image), "runs": [record.name for record in records]}))
-        return
-    print(text(ResultTable.from_records(records, names=names)))
-    print(f"picture: {image.absolute()}\npage:    {page.absolute()}  (open it in any browser)")
+    lines = [
+        Verbatim(text(ResultTable.from_records(records, names=names))),
+        Verbatim(f"picture: {image.absolute()}\npage:    {page.absolute()}  (open it in any browser)"),
+    ]
+    return Answer({"page": str(page), "picture": str(image), "runs": [record.name for record in records]}, lines)

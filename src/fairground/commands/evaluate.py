@@ -1,13 +1,13 @@
 """`fairground evaluate`: measure selected models again; `fairground score`: the metrics of any embeddings."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from fairground.commands.options import HOME, AsJson, Home, Metrics, kept_for_json, split_names
+from fairground.commands.command import Answer
+from fairground.commands.options import HOME, Home, Metrics, Quiet, split_names
 from fairground.commands.progress import spinner
 from fairground.errors import require
 
@@ -27,8 +27,8 @@ def evaluate(
         bool, typer.Option("--ensemble", help="With a study: also concatenate the fold models of each repeat (test).")
     ] = False,
     home: Home = HOME,
-    as_json: AsJson = False,
-) -> None:
+    quiet: Quiet = False,
+) -> Answer:
     """Measure the selected model of a run, or all final models of a study.
 
     Examples: fairground evaluate 3f2a --split test --metrics recall@1,nmi · fairground evaluate laptop/mlrc --split
@@ -43,23 +43,19 @@ def evaluate(
     study = find_begun(home, run)
     if study is not None:
         require(not ensemble or split == "test", "--ensemble joins models on the test classes: add --split test")
-        _evaluate_study(study, home, split=split, metrics=asked, is_joined=ensemble, as_json=as_json)
-        return
+        return _evaluate_study(study, home, split=split, metrics=asked, is_joined=ensemble)
     require(not ensemble, f"--ensemble is for studies, and there is no study '{run}' in {home}")
-    with kept_for_json(as_json), spinner(f"measuring on the {split} split", is_quiet=as_json):
+    with spinner(f"measuring on the {split} split", is_quiet=quiet):
         scores = evaluate_stored(home, resolve_run(home, run), split=split, metrics=asked)
-    if as_json:
-        print(json.dumps(scores))
-        return
-    for name, value in scores.items():
-        print(f"{split} {name}  {with_unit(name, value)}")
+    return Answer(scores, [f"{split} {name}  {with_unit(name, value)}" for name, value in scores.items()])
 
 
 def _evaluate_study(
-    study: "StudySpec", home: Path, *, split: Split, metrics: Sequence[str] | None, is_joined: bool, as_json: bool
-) -> None:
+    study: "StudySpec", home: Path, *, split: Split, metrics: Sequence[str] | None, is_joined: bool
+) -> Answer:
     from fairground.records.store import Store
     from fairground.reporting.headings import with_unit
+    from fairground.reporting.study_results import intervals_of
     from fairground.studies.select import Seal
     from fairground.studies.status import results_so_far
 
@@ -68,28 +64,26 @@ def _evaluate_study(
     if split == "test":
         Seal(Store(home), study).note_opening(f"evaluated again, metrics {', '.join(metrics or ['as asked'])}")
     found: list[tuple[JobResult, dict[str, list[dict[str, float]]]]] = []
-    with kept_for_json(as_json):
-        for result in results:
-            n_folds = len(result.job.study.folds.used)
-            starts = range(0, len(result.runs) - n_folds + 1, n_folds)
-            repeats = [result.runs[start : start + n_folds] for start in starts]
-            scores = {"separated": [_scores(runs, home, split, metrics) for runs in repeats]}
-            if is_joined:
-                scores["concatenated"] = [_joined_scores(runs, home, metrics) for runs in repeats]
-            found.append((result, scores))
-    if as_json:
-        labels = ({"data": r.job.data.label, "method": r.job.method.label, "split": split} for r, _ in found)
-        print(json.dumps([{**label, **scores} for label, (_, scores) in zip(labels, found, strict=True)]))
-        return
-    from fairground.reporting.study_results import intervals_of
+    for result in results:
+        n_folds = len(result.job.study.folds.used)
+        starts = range(0, len(result.runs) - n_folds + 1, n_folds)
+        repeats = [result.runs[start : start + n_folds] for start in starts]
+        scores = {"separated": [_scores(runs, home, split, metrics) for runs in repeats]}
+        if is_joined:
+            scores["concatenated"] = [_joined_scores(runs, home, metrics) for runs in repeats]
+        found.append((result, scores))
 
-    intervals = intervals_of(found)
-    for result, scores in found:
-        for how in scores:
-            for metric, span in intervals[result.job.label, how].items():
-                spread = "" if span.half_width is None else f" ± {with_unit(metric, span.half_width)}"
-                mean = with_unit(metric, span.mean)
-                print(f"{result.job.label}  {how}  {split} {metric}  {mean}{spread}  (n = {span.n})")
+    def lines() -> Iterator[str]:
+        intervals = intervals_of(found)
+        for result, scores in found:
+            for how in scores:
+                for metric, span in intervals[result.job.label, how].items():
+                    spread = "" if span.half_width is None else f" ± {with_unit(metric, span.half_width)}"
+                    mean = with_unit(metric, span.mean)
+                    yield f"{result.job.label}  {how}  {split} {metric}  {mean}{spread}  (n = {span.n})"
+
+    labels = ({"data": r.job.data.label, "method": r.job.method.label, "split": split} for r, _ in found)
+    return Answer([{**label, **scores} for label, (_, scores) in zip(labels, found, strict=True)], lines())
 
 
 def _scores(runs: Sequence["RunRecord"], home: Path, split: Split, metrics: Sequence[str] | None) -> dict[str, float]:
@@ -134,8 +128,7 @@ def score(
     details: Annotated[
         Path | None, typer.Option("--details", help="Write the score of every query and class to this .npz file.")
     ] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Measure embeddings from anywhere: exact, query excluded by index, bounded memory.
 
     The file may also hold `references` and `reference_labels` (a gallery to search in), `groups` and `reference_groups`
@@ -163,12 +156,13 @@ def score(
     )
     if details is not None:
         write_arrays(details, found.arrays())
-    if as_json:
-        intervals = {name: [spread.low, spread.high] for name, spread in found.intervals.items()}
-        print(json.dumps({**found.scores, "intervals": intervals} if intervals else dict(found.scores)))
-        return
-    width = max(len(name) for name in found.scores)
-    for name, value in found.scores.items():
-        spread, by = found.intervals.get(name), 100 if is_share(name) else 1
-        between = f"  [{by * spread.low:.4f}, {by * spread.high:.4f}]" if spread else ""
-        print(f"{name:<{width}}  {by * value:.4f}{unit(name)}{between}")
+
+    def lines() -> Iterator[str]:
+        width = max(len(name) for name in found.scores)
+        for name, value in found.scores.items():
+            spread, by = found.intervals.get(name), 100 if is_share(name) else 1
+            between = f"  [{by * spread.low:.4f}, {by * spread.high:.4f}]" if spread else ""
+            yield f"{name:<{width}}  {by * value:.4f}{unit(name)}{between}"
+
+    intervals = {name: [spread.low, spread.high] for name, spread in found.intervals.items()}
+    return Answer({**found.scores, "intervals": intervals} if intervals else dict(found.scores), lines())

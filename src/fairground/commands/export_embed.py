@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.commands.options import HOME, AsJson, Home, Quiet
+from fairground.commands.command import Answer
+from fairground.commands.options import HOME, Home, Quiet
 from fairground.commands.progress import counted
-from fairground.commands.terminal import print_fitted
 
 if TYPE_CHECKING:
     from fairground.deploy.inputs import EmbeddingInputs
@@ -35,8 +35,7 @@ def export(
         bool, typer.Option("--onnx", help="Also write model.onnx, for any batch size, checked against torch.")
     ] = False,
     home: Home = HOME,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Write a run's selected model with its preprocessing, thresholds, scores with intervals, and a model card.
 
     Weights are safetensors and everything else is text: no file of the folder can run anything.
@@ -46,21 +45,19 @@ def export(
     from fairground.deploy.model_folder import open_model, write_model
 
     metadata = write_model(open_model(model, home=home), out, onnx=onnx)
-    if as_json:
-        print(json.dumps({"folder": str(out), **json.loads(metadata.to_json())}))
-        return
-    print_fitted(
-        f"wrote {out}: {metadata.trunk.name} to {metadata.embedding_dim} numbers, {len(metadata.classes)} classes seen"
-    )
-    for found in metadata.thresholds:
-        print_fitted(f"  {found.sentence()}")
-    if not metadata.thresholds:
-        print_fitted(f"  no threshold: {metadata.why_no_threshold()}")
-    if metadata.onnx is not None:
-        shape = " x ".join(str(length) for length in metadata.onnx.shape)
-        print_fitted(
-            f"  model.onnx takes n x {shape} and differs from torch by {metadata.onnx.largest_difference:.1e} at most"
-        )
+
+    def lines() -> Iterator[str]:
+        numbers = f"{metadata.trunk.name} to {metadata.embedding_dim} numbers"
+        yield f"wrote {out}: {numbers}, {len(metadata.classes)} classes seen"
+        for found in metadata.thresholds:
+            yield f"  {found.sentence()}"
+        if not metadata.thresholds:
+            yield f"  no threshold: {metadata.why_no_threshold()}"
+        if metadata.onnx is not None:
+            shape, largest = " x ".join(map(str, metadata.onnx.shape)), metadata.onnx.largest_difference
+            yield f"  model.onnx takes n x {shape} and differs from torch by {largest:.1e} at most"
+
+    return Answer({"folder": str(out), **json.loads(metadata.to_json())}, lines())
 
 
 def embed(
@@ -71,8 +68,7 @@ def embed(
     skip_unreadable: SkipUnreadable = False,
     home: Home = HOME,
     quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Embed pictures or features in order, with their files and, where known, their classes.
 
     Memory stays small whatever the number of images. Pictures that cannot be read are refused with a list, or left out
@@ -86,12 +82,11 @@ def embed(
     opened = open_model(model, home=home, measured=False)
     with readable_inputs(data, "embedding", is_quiet=quiet, skip_unreadable=skip_unreadable) as (inputs, tell):
         embed_to_file(opened, inputs, out, raw=raw, tell=lambda done, of: tell("embedding", done, of))
-    if as_json:
-        found = {"file": str(out), "n": len(inputs), "embedding_dim": opened.metadata.embedding_dim}
-        print(json.dumps({**found, "has_labels": inputs.labels is not None, "left_out": list(inputs.left_out)}))
-    else:
-        known = "" if inputs.labels is None else f" of {len(set(inputs.labels.tolist()))} classes"
-        print_fitted(f"wrote {out}: {len(inputs):,} embeddings of {opened.metadata.embedding_dim} numbers{known}")
+    width = opened.metadata.embedding_dim
+    known = "" if inputs.labels is None else f" of {len(set(inputs.labels.tolist()))} classes"
+    found = {"file": str(out), "n": len(inputs), "embedding_dim": width}
+    more = {"has_labels": inputs.labels is not None, "left_out": list(inputs.left_out)}
+    return Answer({**found, **more}, [f"wrote {out}: {len(inputs):,} embeddings of {width} numbers{known}"])
 
 
 @contextmanager

@@ -1,50 +1,21 @@
-"""`fairground index MODEL DATA -o FOLDER`: a collection made searchable, and rows added to it and removed later."""
+"""Make a collection searchable: `fairground index MODEL DATA -o FOLDER`. Add and remove rows later."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
+from fairground.commands.command import Answer
 from fairground.commands.export_embed import DATA_HELP, MODEL_HELP, SkipUnreadable, readable_inputs
-from fairground.commands.options import HOME, AsJson, Home, Quiet
-from fairground.commands.terminal import print_fitted
+from fairground.commands.options import HOME, Home, Quiet
 
 if TYPE_CHECKING:
     from fairground.deploy.index import IndexChange
 
-_BUILD = "build"
 IndexFolder = Annotated[Path, typer.Argument(metavar="INDEX", help="A folder that `fairground index` wrote.")]
 
 
-class _BuildsByDefault(TyperGroup):
-    """`fairground index MODEL DATA -o FOLDER` is `fairground index build MODEL DATA -o FOLDER`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in (*self.commands, "--help"):
-            args = [_BUILD, *args]
-        return super().parse_args(ctx, args)
-
-
-app = typer.Typer(
-    cls=_BuildsByDefault,
-    help="Make a collection searchable: `fairground index MODEL DATA -o FOLDER`. Add and remove rows later.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-
-
-@app.callback()
-def index() -> None:
-    """Make a collection searchable: `fairground index MODEL DATA -o FOLDER`. Add and remove rows later.
-
-    Examples: fairground index my_model my_photos -o my_index · fairground index add my_index new_photos
-    """
-
-
-@app.command(_BUILD)
 def build(
     model: Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HELP)],
     data: Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)],
@@ -52,8 +23,7 @@ def build(
     skip_unreadable: SkipUnreadable = False,
     home: Home = HOME,
     quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Embed a collection into a folder that `fairground query` searches, with the model and small pictures in it.
 
     The word `build` may be omitted.
@@ -66,14 +36,11 @@ def build(
     opened = open_model(model, home=home)
     with readable_inputs(data, "indexing", is_quiet=quiet, skip_unreadable=skip_unreadable) as (inputs, tell):
         built = build_index(opened, inputs, out, tell=tell)
-    if as_json:
-        print(json.dumps({"folder": str(out), "n": len(built)}))
-        return
     example = "picture.jpg" if inputs.images.is_picture else "features.npz"
-    print_fitted(f"wrote {out}: {len(built):,} rows; search it with `fairground query {out} {example}`")
+    line = f"wrote {out}: {len(built):,} rows; search it with `fairground query {out} {example}`"
+    return Answer({"folder": str(out), "n": len(built)}, [line])
 
 
-@app.command("add")
 def add(
     folder: IndexFolder,
     data: Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)],
@@ -82,8 +49,7 @@ def add(
     ] = False,
     skip_unreadable: SkipUnreadable = False,
     quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Embed more pictures with the index's own model and add them.
 
     Examples: fairground index add my_index new_photos · fairground index add my_index changed_photos --replace
@@ -92,10 +58,9 @@ def add(
 
     with readable_inputs(data, "indexing", is_quiet=quiet, skip_unreadable=skip_unreadable) as (inputs, tell):
         change = add_to_index(folder, inputs, replace_names=replace, tell=tell)
-    _print_change(folder, change, as_json)
+    return _changed(folder, change)
 
 
-@app.command("remove")
 def remove(
     folder: IndexFolder,
     ids: Annotated[
@@ -105,21 +70,21 @@ def remove(
         list[str] | None,
         typer.Option("--path", help="The name of a row's file, or a pattern such as 'airplane/*'; repeat it."),
     ] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Remove rows by identifier or by name; they are not found any more.
 
     Examples: fairground index remove my_index --path 'airplane/*' · fairground index remove my_index --ids 17 --ids 18
     """
     from fairground.deploy.index import remove_from_index
 
-    _print_change(folder, remove_from_index(folder, ids=ids or (), names=path or ()), as_json)
+    return _changed(folder, remove_from_index(folder, ids=ids or (), names=path or ()))
 
 
-def _print_change(folder: Path, change: "IndexChange", as_json: bool) -> None:
-    if as_json:
-        print(json.dumps({"folder": str(folder), **asdict(change)}))
-        return
-    print_fitted(f"{folder}: {change.added:,} added, {change.removed:,} removed; {change.n:,} rows")
+def _changed(folder: Path, change: "IndexChange") -> Answer:
+    lines = [f"{folder}: {change.added:,} added, {change.removed:,} removed; {change.n:,} rows"]
     if change.has_dropped_classes:
-        print_fitted("  their classes are left out: the index has none")
+        lines.append("  their classes are left out: the index has none")
+    return Answer({"folder": str(folder), **asdict(change)}, lines)
+
+
+COMMANDS = {"build": build, "add": add, "remove": remove}

@@ -11,7 +11,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from fairground.commands.terminal import fitted, guard_streams, terminal_width
+from fairground.commands.command import printed
+from fairground.commands.terminal import complain, guard_streams
 from fairground.errors import FairgroundError, PictureError
 
 #: command -> the function or the group of commands behind it, and what the list of commands says about it
@@ -29,37 +30,49 @@ COMMANDS = {
     "reproduce": ("reproduce:reproduce", "Repeat a run or a study on fresh seeds."),
     "export": ("export_embed:export", "Write a run's selected model as a folder."),
     "embed": ("export_embed:embed", "Embed images or features with a trained model."),
-    "index": ("index:app", "Make a collection searchable."),
+    "index": ("index:COMMANDS", "Make a collection searchable."),
     "query": ("query:query", "Find the class and nearest images of a picture."),
     "list": ("list_show:list_things", "List components, runs, protocols or rules."),
     "show": ("list_show:show", "Show one run: its settings, course and scores."),
     "protocol": ("protocol:protocol", "Print a protocol in full."),
     "published": ("published:published", "Show the numbers printed in the papers."),
-    "data": ("data:app", "Check data sets; list and remove caches."),
-    "weights": ("weights:app", "List and check pretrained weights."),
+    "data": ("data:COMMANDS", "Check data sets; list and remove caches."),
+    "weights": ("weights:COMMANDS", "List and check pretrained weights."),
 }
+
+
+_PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "add_completion": False, "rich_markup_mode": None}
+
+
+class CommandGroup(TyperGroup):
+    """Commands of one name, `fairground data check`: arguments without one of their names belong to the first."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        is_named = args and args[0] in (*self.commands, "--help")
+        return super().parse_args(ctx, args if is_named else [next(iter(self.commands)), *args])
 
 
 class LazyCommands(TyperGroup):
     """Finds a command in the table and imports its file only then; `Any` is Click, or typer's copy of it."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command by name."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
-        found = getattr(import_module(f"fairground.commands.{module}"), attribute)
-        if isinstance(found, typer.Typer):
-            group = typer.main.get_command(found)
-            group.name = cmd_name
-            return group
-        one = typer.Typer(pretty_exceptions_enable=False, add_completion=False, rich_markup_mode=None)
-        one.command(cmd_name)(found)
-        return typer.main.get_command(one)
+        file, _, name = COMMANDS[cmd_name][0].partition(":")
+        module = import_module(f"fairground.commands.{file}")
+        found = getattr(module, name)
+        if not isinstance(found, dict):
+            one = typer.Typer(**_PLAIN)
+            one.command(cmd_name)(printed(found))
+            return typer.main.get_command(one)
+        group = typer.Typer(name=cmd_name, cls=CommandGroup, help=module.__doc__, **_PLAIN)
+        group.callback()(lambda: None)
+        for inner, command in found.items():
+            group.command(inner)(printed(command))
+        return typer.main.get_command(group)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands without importing them."""
@@ -67,14 +80,7 @@ class LazyCommands(TyperGroup):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
 
-app = typer.Typer(
-    name="fairground",
-    cls=LazyCommands,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-    rich_markup_mode=None,
-)
+app = typer.Typer(name="fairground", cls=LazyCommands, no_args_is_help=True, **_PLAIN)
 
 
 @app.callback()
@@ -118,8 +124,7 @@ def main() -> None:
     try:
         app()
     except FairgroundError as error:
-        width = terminal_width(10_000) if sys.stderr.isatty() else None
-        print("\n".join(fitted(line, width) for line in f"fairground: {error}".split("\n")), file=sys.stderr)
+        complain(str(error))
         if isinstance(error, PictureError):
             print("`fairground data check` names every picture that cannot be read; move them away.", file=sys.stderr)
         sys.exit(error.exit_code)
@@ -127,10 +132,10 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(1)
     except OSError as error:  # the disk, not the program: full, read-only, gone
-        print(f"fairground: {error.filename or 'the disk'}: {error.strerror or error}", file=sys.stderr)
+        complain(f"{error.filename or 'the disk'}: {error.strerror or error}")
         sys.exit(1)
     except KeyboardInterrupt:
-        print("fairground: stopped", file=sys.stderr)
+        complain("stopped")
         sys.exit(130)
 
 

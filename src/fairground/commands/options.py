@@ -2,14 +2,12 @@
 
 import os
 import shlex
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairground.commands.terminal import prints_on_stderr
 from fairground.errors import require
 
 if TYPE_CHECKING:
@@ -18,9 +16,11 @@ if TYPE_CHECKING:
 #: the run directory, unless the caller or the environment names one
 HOME = Path("fairground-runs")
 _VARIABLE = "FAIRGROUND_HOME"
+AnyPath = str | os.PathLike[str]
+Spawn = Callable[[str, "Watch"], "Executor"]
 
 
-def home_folder(home: str | os.PathLike[str] | None = None) -> Path:
+def home_folder(home: AnyPath | None = None) -> Path:
     """Return the run directory: the one given, that of the environment, or the default."""
     return Path(os.environ.get(_VARIABLE) or HOME) if home is None else Path(home)
 
@@ -35,20 +35,25 @@ def _not_a_file(home: Path) -> Path:
     return home
 
 
-Home = Annotated[
-    Path, typer.Option("--home", envvar=_VARIABLE, callback=_not_a_file, help="Directory for runs and results.")
-]
+_HOME = typer.Option("--home", envvar=_VARIABLE, callback=_not_a_file, help="Directory for runs and results.")
+Home = Annotated[Path, _HOME]
+#: the same for a function of Python
+AnyHome = Annotated[AnyPath | None, _HOME]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress output.")]
 Metric = Annotated[
     str | None, typer.Option("--metric", "-m", help="Metric to rank by (default: the one used for selection).")
 ]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[KEY=VALUE]...", help="Overrides: loss=triplet loss.margin=0.1 seed=3"),
+]
 Metrics = Annotated[
     str | None, typer.Option("--metrics", "-m", help="Metrics, separated by commas: recall@1,map@r,nmi.")
 ]
-Config = Annotated[Path | None, typer.Option("--config", "-c", help="TOML file with a full or partial spec.")]
+Config = Annotated[AnyPath | None, typer.Option("--config", "-c", help="TOML file with a full or partial spec.")]
 Loggers = Annotated[
-    list[str] | None,
+    Sequence[str],
     typer.Option("--logger", help="Also log to tensorboard, wandb (offline) or mlflow. May be repeated."),
 ]
 WithDoctor = Annotated[
@@ -81,31 +86,27 @@ NodeWait = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExecutorOptions:
-    """An executor by name, how many runs it makes at once, and what each run gets."""
+def executor_of(
+    executor: ExecutorName = "processes",
+    *,
+    workers: Workers = 2,
+    threads: WorkerThreads = 1,
+    gpus: Gpus = 0.0,
+    address: Address = None,
+    node_wait: NodeWait = None,
+) -> Spawn:
+    """Return what starts such an executor for a job, given by its dotted path, and a function that hears of events."""
+    require(workers >= 1, f"workers must be at least 1; got {workers}")
+    require(threads >= 1, f"threads must be at least 1; got {threads}")
 
-    name: str = "processes"
-    workers: int = 2
-    threads: int = 1
-    gpus: float = 0.0
-    address: str | None = None
-    node_wait: float | None = None
+    ray: dict[str, Any] = {"gpus": gpus, "address": address, "node_wait": node_wait}
 
-    def __post_init__(self) -> None:
-        require(self.workers >= 1, f"workers must be at least 1; got {self.workers}")
-        require(self.threads >= 1, f"threads must be at least 1; got {self.threads}")
-
-    def spawn(self, job: str, watch: "Watch | None" = None) -> "Executor":
-        """Start the executor for a job given by its dotted path."""
+    def spawn(job: str, watch: "Watch") -> "Executor":
         from fairground.studies.executors.executor import executor_named
 
-        return executor_named(job=job, watch=watch, **vars(self))
+        return executor_named(executor, job, workers=workers, threads=threads, watch=watch, **ray)
 
-
-def kept_for_json(as_json: bool) -> AbstractContextManager[None]:
-    """Keep stdout for the JSON: what other libraries print meanwhile goes to stderr."""
-    return prints_on_stderr() if as_json else nullcontext()
+    return spawn
 
 
 def split_names(text: str | None) -> list[str] | None:

@@ -1,14 +1,15 @@
 """`fairground protocol`: the declaration card of a protocol, or of a spec made from one."""
 
-import json
 import textwrap
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.commands.options import AsJson, Config
-from fairground.commands.terminal import terminal_width
+from fairground.commands.command import Answer
+from fairground.commands.options import Config
+from fairground.commands.terminal import Verbatim, terminal_width
 
 if TYPE_CHECKING:
     from fairground.spec.run import RunSpec
@@ -25,8 +26,7 @@ def protocol(
         list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Overrides: loss=margin@mlrc-cub200")
     ] = None,
     config: Config = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Show every setting of a protocol that affects comparability.
 
     Example: fairground protocol mlrc2020-cub200 loss=contrastive@mlrc
@@ -34,9 +34,9 @@ def protocol(
     from fairground.spec.load import load_run
     from fairground.spec.settings import parse_overrides
 
-    changed = parse_overrides(overrides or [])
-    card = card_of(load_run(protocol=name, file=config, overrides=changed, unsaid=_UNSAID))
-    print(json.dumps(card) if as_json else card_text(card))
+    file, changed = None if config is None else Path(config), parse_overrides(overrides or [])
+    card = card_of(load_run(protocol=name, file=file, overrides=changed, unsaid=_UNSAID))
+    return Answer(card, [Verbatim(card_text(card))])
 
 
 def card_of(spec: "RunSpec") -> dict[str, str]:

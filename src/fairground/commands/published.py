@@ -1,15 +1,15 @@
 """`fairground published`: the numbers of the papers, with their spread, its meaning, and errata."""
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairground.commands.options import HOME, AsJson, Home
-from fairground.commands.terminal import print_fitted, print_table
+from fairground.commands.command import Answer
+from fairground.commands.options import HOME, Home
+from fairground.commands.terminal import Verbatim, fitted, screen_width, table_lines
 
 if TYPE_CHECKING:
     from fairground.papers.published import PublishedRow, PublishedTable
@@ -35,8 +35,7 @@ def published(
     ] = False,
     compare: Annotated[bool, typer.Option("--compare", help="Compare our own runs with each number.")] = False,
     home: Home = HOME,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Show the numbers printed in the two papers, as printed, with their spread and errata.
 
     Examples: fairground published · fairground published roth2020/table2 --dataset cub200 --metric recall@1 ·
@@ -48,44 +47,42 @@ def published(
     if coverage:
         from fairground.papers.expected_runs import coverage_of, coverage_table
 
-        lines = coverage_of(rows)
-        print(json.dumps(lines) if as_json else coverage_table(lines))
-        return
+        found = coverage_of(rows)
+        return Answer(found, [Verbatim(coverage_table(found))])
     names = {row.table_name for row in rows}
-    tables = [found for found in published_tables() if found.name in names]
+    tables = [one for one in published_tables() if one.name in names]
     if not any((dataset, metric, method, compare)) and (table is None or "/" not in table):
-        _list_tables(tables, rows, as_json=as_json)
-        return
+        return _list_tables(tables, rows)
     verdicts = _verdicts(rows, home) if compare else []
-    if as_json:
-        selected_on = {found.name: found.selected_on for found in tables}
-        plain = [
-            {**asdict(row), "unit": row.unit, "protocol": row.protocol, "selected_on": selected_on[row.table_name]}
-            for row in rows
-        ]
-        print(json.dumps({"rows": plain, "errata": _errata(rows), "comparisons": verdicts}))
-        return
-    for found in tables:
-        _print_table(found, [row for row in rows if row.table_name == found.name])
-    for verdict in verdicts:
-        print_fitted(f"{verdict['runs']}: {verdict['sentence']}")
+
+    def lines() -> Iterator[str]:
+        for one in tables:
+            yield from _table(one, [row for row in rows if row.table_name == one.name])
+        for verdict in verdicts:
+            yield f"{verdict['runs']}: {verdict['sentence']}"
+
+    selected_on = {one.name: one.selected_on for one in tables}
+    plain = [
+        {**asdict(row), "unit": row.unit, "protocol": row.protocol, "selected_on": selected_on[row.table_name]}
+        for row in rows
+    ]
+    return Answer({"rows": plain, "errata": _errata(rows), "comparisons": verdicts}, lines())
 
 
-def _list_tables(tables: Sequence["PublishedTable"], rows: Sequence["PublishedRow"], *, as_json: bool) -> None:
+def _list_tables(tables: Sequence["PublishedTable"], rows: Sequence["PublishedRow"]) -> Answer:
     from fairground.papers.published import published_papers
 
-    counts = {found.name: sum(row.table_name == found.name for row in rows) for found in tables}
-    if as_json:
-        print(json.dumps([asdict(t) | {"name": t.name, "numbers": counts[t.name]} for t in tables]))
-        return
-    width = max(len(found.name) for found in tables)
+    counts = {one.name: sum(row.table_name == one.name for row in rows) for one in tables}
+    width = max(len(one.name) for one in tables)
+    lines: list[str] = []
     for paper, citation in published_papers().items():
-        mine = [found for found in tables if found.paper == paper]
-        if mine:
-            print_fitted(f"{paper}: {citation}")
-        for found in mine:
-            mark = "  (selected on the test set)" if found.selected_on == "test" else ""
-            print_fitted(f"  {found.name:<{width}}  {counts[found.name]:>4}  {found.title}{mark}", indent=width + 8)
+        mine = [one for one in tables if one.paper == paper]
+        lines += [f"{paper}: {citation}"] if mine else []
+        for one in mine:
+            mark = "  (selected on the test set)" if one.selected_on == "test" else ""
+            line = f"  {one.name:<{width}}  {counts[one.name]:>4}  {one.title}{mark}"
+            lines.append(Verbatim(fitted(line, screen_width(), indent=width + 8)))
+    return Answer([asdict(one) | {"name": one.name, "numbers": counts[one.name]} for one in tables], lines)
 
 
 def _errata(rows: Iterable["PublishedRow"]) -> dict[str, str]:
@@ -95,10 +92,10 @@ def _errata(rows: Iterable["PublishedRow"]) -> dict[str, str]:
     return {erratum: about for erratum, about in published_errata().items() if erratum in used}
 
 
-def _print_table(table: "PublishedTable", rows: Sequence["PublishedRow"]) -> None:
-    """Print one line per method and data set, the metrics side by side, then spread, errata and notes."""
-    print_fitted(f"{table.name}: {table.title}")
-    print_fitted(_SELECTION[table.selected_on])
+def _table(table: "PublishedTable", rows: Sequence["PublishedRow"]) -> Iterator[str]:
+    """Yield one line per method and data set, the metrics side by side, then spread, errata and notes."""
+    yield f"{table.name}: {table.title}"
+    yield _SELECTION[table.selected_on]
     metrics = list(dict.fromkeys(row.metric for row in rows))
     lines: dict[tuple[str, ...], dict[str, PublishedRow]] = {}
     notes: dict[str, dict[str, None]] = {}
@@ -115,15 +112,15 @@ def _print_table(table: "PublishedTable", rows: Sequence["PublishedRow"]) -> Non
         for place, found in lines.items()
     ]
     # The method's name in configs repeats the name of the row.
-    print_table([[*names, *metrics, "errata"], *cells], n_names=len(names), spare=names.index("method"))
+    yield from table_lines([[*names, *metrics, "errata"], *cells], n_names=len(names), spare=names.index("method"))
     for meaning in dict.fromkeys(row.spread_meaning for row in rows if row.spread_meaning):
-        print_fitted(f"± {meaning}")
+        yield f"± {meaning}"
     for erratum, about in _errata(rows).items():
-        print_fitted(f"{erratum}: {about}")
+        yield f"{erratum}: {about}"
     for note, places in notes.items():
         more = f" and {len(places) - 2} more" if len(places) > 2 else ""
-        print_fitted(f"note ({', '.join(list(places)[:2])}{more}): {note}")
-    print()
+        yield f"note ({', '.join(list(places)[:2])}{more}): {note}"
+    yield ""
 
 
 def _cell(row: "PublishedRow | None") -> str:

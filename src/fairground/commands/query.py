@@ -1,16 +1,16 @@
 """`fairground query INDEX IMAGE|FOLDER ...`: the class of each image, or that it is unknown, and its neighbours."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairground.commands.options import AsJson, Quiet
+from fairground.commands.command import Answer
+from fairground.commands.options import Quiet
 from fairground.commands.progress import counted
-from fairground.commands.terminal import print_fitted
+from fairground.commands.terminal import Verbatim, fitted, screen_width
 
 if TYPE_CHECKING:
     from fairground.deploy.index import Index
@@ -30,8 +30,7 @@ def query(
     ] = None,
     page: Annotated[Path | None, typer.Option("--page", help="Also write an HTML page with the images.")] = None,
     quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Name each image's class in the index, or call it unknown, and list the nearest rows.
 
     At most --fpir per cent of images of unknown classes are given a class: calibrated on the classes of the index
@@ -58,30 +57,24 @@ def query(
     lead = [_summary(results), rule.sentence()] if len(results) > 1 else [rule.sentence()]
     if page is not None:
         _write_page(opened, results, " ".join(lead), page)
-    if as_json:
-        print(json.dumps(_as_data(rule, results)))
-        return
-    for result in results:
-        _print(result)
-    for sentence in lead:
-        print_fitted(sentence)
-    if page is not None:
-        print(f"wrote {page}")
+    lines = [*(line for result in results for line in _lines(result)), *lead]
+    return Answer(_as_data(rule, results), [*lines, *([Verbatim(f"wrote {page}")] if page is not None else [])])
 
 
-def _print(result: "QueryResult") -> None:
+def _lines(result: "QueryResult") -> Iterator[str]:
     from fairground.reporting.headings import clean
 
     right = ""
     if result.is_right is not None:
         right = " - right" if result.is_right else f" - wrong, it is {clean(result.truth or '')}"
         right += "" if result.is_truth_indexed else ", not in the index"
-    print_fitted(f"{clean(result.query)}: {clean(result.decision.text)}{right}")
+    yield f"{clean(result.query)}: {clean(result.decision.text)}{right}"
     if result.classes:
-        print_fitted(f"  nearest classes: {clean(_nearest(result))}")
+        yield f"  nearest classes: {clean(_nearest(result))}"
     for neighbour in result.neighbours:
         label = "" if neighbour.label is None else f"  [{clean(neighbour.label)}]"
-        print_fitted(f"  {neighbour.similarity:.4f}  {clean(neighbour.name)}{label}", indent=8)
+        line = f"  {neighbour.similarity:.4f}  {clean(neighbour.name)}{label}"
+        yield Verbatim(fitted(line, screen_width(), indent=8))
 
 
 def _nearest(result: "QueryResult") -> str:

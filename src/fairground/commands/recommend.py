@@ -1,9 +1,7 @@
 """Find out which method suits a data set within a time: ends in advice, a page and a model."""
 
-import json
 import os
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,15 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairground.commands.options import HOME, AsJson, Home, Quiet, home_folder, kept_for_json
+from fairground.commands import options
+from fairground.commands.command import Answer, options_of
 from fairground.commands.overrides import Setting, data_overrides, keyword_overrides
 from fairground.commands.progress import race_progress
-from fairground.commands.terminal import print_fitted
 from fairground.errors import require
+from fairground.files import read_json
 from fairground.recommendation.budget import Budget
 from fairground.recommendation.folder import RecommendationFolder
 from fairground.recommendation.request import make_request
-from fairground.spec.settings import Value, parse_overrides
+from fairground.spec.settings import Overrides, parse_overrides
 
 if TYPE_CHECKING:
     from fairground.commands.load_model import LoadedModel
@@ -73,15 +72,21 @@ class RecommendResult:
 
 
 def recommend(
-    data: str | os.PathLike[str],
+    data: options.AnyPath,
     *,
-    time: str | float = "30m",
-    by: str = "recall@1",
-    more: str | float | None = None,
-    protocol: str | None = None,
-    seed: int = 0,
-    home: str | os.PathLike[str] | None = None,
-    quiet: bool = False,
+    time: Annotated[str | float, typer.Option("--time", "-t", help="Time limit: 90s, 30m, 2h.")] = "30m",
+    by: Annotated[
+        str, typer.Option("--by", help="The metric that decides: recall@1, map@r, r_precision, ...")
+    ] = "recall@1",
+    more: Annotated[
+        str | float | None, typer.Option("--more", help="Continue after an answer for this long: 30m.")
+    ] = None,
+    protocol: Annotated[
+        str | None, typer.Option("--protocol", help="laptop, photographs or features (default: by the data).")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the split into halves and folds.")] = 0,
+    home: options.AnyHome = None,
+    quiet: options.Quiet = False,
     **settings: Setting,
 ) -> RecommendResult:
     """Find out which method suits your data, within a time; return the advice, the page and the model.
@@ -90,30 +95,20 @@ def recommend(
     "2h" or seconds for everything, kept within 10 %; on a busy machine it may take one training more. `more` continues
     for so long after an answer. `by` is the metric that decides. `settings` are overrides such as `trunk="resnet50"`.
     """
-    return run_recommendation(
-        os.fspath(data),
-        keyword_overrides(settings),
-        time=time,
-        by=by,
-        more=more,
-        protocol=protocol,
-        seed=seed,
-        home=home_folder(home),
-        quiet=quiet,
-    )
+    asked = {"by": by, "protocol": protocol, "seed": seed}
+    folder = options.home_folder(home)
+    return _recommend(os.fspath(data), keyword_overrides(settings), folder, time=time, more=more, quiet=quiet, **asked)
 
 
-def run_recommendation(
+def _recommend(
     data: str,
-    overrides: Mapping[str, Value],
+    overrides: Overrides,
+    home: Path,
     *,
     time: str | float,
-    by: str,
     more: str | float | None,
-    protocol: str | None,
-    seed: int,
-    home: Path,
     quiet: bool,
+    **asked: Any,
 ) -> RecommendResult:
     """Make a recommendation, continue one that was stopped, or return the one that is there."""
     seconds = seconds_of(time)
@@ -125,10 +120,8 @@ def run_recommendation(
             "icons" if is_named else _label(Path(data)),
             data_overrides(None, "icons") if is_named else data_overrides(Path(data), None),
             overrides,
-            by=by,
-            protocol=protocol,
-            seed=seed,
             seconds=seconds,
+            **asked,
         )
         for sentence in request.sentences:
             progress.say(sentence)
@@ -175,7 +168,9 @@ def _text_table(columns: list[str], rows: list[list[str]]) -> str:
     return "\n".join(lines)
 
 
+@options_of(recommend)
 def recommend_command(
+    home: Path,
     data: Annotated[
         str,
         typer.Argument(
@@ -187,19 +182,8 @@ def recommend_command(
         list[str] | None,
         typer.Argument(metavar="[KEY=VALUE]...", help="Overrides for every method, like trunk=small_conv."),
     ] = None,
-    limit: Annotated[str, typer.Option("--time", "-t", help="Time limit: 90s, 30m, 2h.")] = "30m",
-    by: Annotated[
-        str, typer.Option("--by", help="The metric that decides: recall@1, map@r, r_precision, ...")
-    ] = "recall@1",
-    more: Annotated[str | None, typer.Option("--more", help="Continue after an answer for this long: 30m.")] = None,
-    protocol: Annotated[
-        str | None, typer.Option("--protocol", help="laptop, photographs or features (default: by the data).")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the split into halves and folds.")] = 0,
-    home: Home = HOME,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
+    **settings: Any,
+) -> Answer:
     """Find out which method suits your data, within a time: ends in advice, a report page and one model to use.
 
     The frozen network comes first, plain, with discriminants, on principal axes; then heads and losses on its features;
@@ -213,29 +197,14 @@ def recommend_command(
 
     Or: fairground recommend features.npz --time 2m --by map@r
     """
-    from fairground.files import read_json
-
-    with kept_for_json(as_json):
-        result = run_recommendation(
-            data,
-            parse_overrides(words or []),
-            time=limit,
-            by=by,
-            more=more,
-            protocol=protocol,
-            seed=seed,
-            home=home,
-            quiet=quiet or as_json,
-        )
-    if as_json:
-        print(json.dumps(result.to_dict()))
-    else:
-        model = result.model.absolute()
-        yours = "YOUR_IMAGES" if read_json(model / "model.json")["is_picture"] else "YOUR_FEATURES.npz"
-        for line in str(result).split("\n"):
-            print_fitted(line)
-        print_fitted(f"page:  {result.page.absolute()}  (open it in any browser)")
-        print_fitted(f"model: {model}  (try: fairground embed {model} {yours} -o embeddings.npz)")
-    if result.is_stopped and result.is_new:
-        print("stopped; nothing is lost. The same command continues from here.", file=sys.stderr)
-        raise typer.Exit(130)
+    result = _recommend(data, parse_overrides(words or []), home, **settings)
+    model = result.model.absolute()
+    yours = "YOUR_IMAGES" if read_json(model / "model.json")["is_picture"] else "YOUR_FEATURES.npz"
+    lines = [
+        *str(result).split("\n"),
+        f"page:  {result.page.absolute()}  (open it in any browser)",
+        f"model: {model}  (try: fairground embed {model} {yours} -o embeddings.npz)",
+    ]
+    is_stopped = result.is_stopped and result.is_new
+    failure = "stopped; nothing is lost. The same command continues from here." if is_stopped else ""
+    return Answer(result.to_dict(), lines, failure, 130 if is_stopped else 0)

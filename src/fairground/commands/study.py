@@ -1,43 +1,30 @@
 """Run a study: find it by name, make its runs from wherever it is, write its page and return what it found."""
 
-import json
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from fairground.commands.options import (
-    HOME,
-    Address,
-    AsJson,
-    ExecutorName,
-    ExecutorOptions,
-    Gpus,
-    Home,
-    Loggers,
-    NodeWait,
-    Quiet,
-    Workers,
-    WorkerThreads,
-    home_argument,
-    home_folder,
-    kept_for_json,
-)
+from fairground.commands import options
+from fairground.commands.command import Answer, options_of
 from fairground.commands.overrides import Setting, keyword_overrides
 from fairground.commands.progress import study_progress
-from fairground.commands.terminal import plural, print_columns, print_fitted, print_listed, screen_width
+from fairground.commands.terminal import Verbatim, aligned, listed, plural, prints_on_stderr, screen_width
 from fairground.errors import DataError, require
 from fairground.loggers.feed import fed
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.reporting import table_formats
 from fairground.reporting.study_results import StudyTable, results_plain, results_text, tables_of, write_study_page
+from fairground.spec.run import RunSpec
 from fairground.spec.settings import Overrides, parse_overrides
 from fairground.spec.study import StudySpec, study_hash
 from fairground.spec.study_load import load_study, study_names
@@ -114,15 +101,15 @@ class StudyResult:
 def study(
     name: str,
     *,
-    executor: str = "processes",
-    workers: int = 2,
-    threads: int = 1,
-    gpus: float = 0.0,
-    address: str | None = None,
-    node_wait: float | None = None,
-    loggers: Sequence[str] = (),
-    home: str | os.PathLike[str] | None = None,
-    quiet: bool = False,
+    executor: options.ExecutorName = "processes",
+    workers: options.Workers = 2,
+    threads: options.WorkerThreads = 1,
+    gpus: options.Gpus = 0.0,
+    address: options.Address = None,
+    node_wait: options.NodeWait = None,
+    loggers: options.Loggers = (),
+    home: options.AnyHome = None,
+    quiet: options.Quiet = False,
     **changes: Setting,
 ) -> StudyResult:
     """Run a study: search every method equally, select, repeat on fresh seeds, open the test classes once.
@@ -133,12 +120,11 @@ def study(
     changes the rule. Finished runs are not repeated: after Ctrl-C or a crash the same call continues, and results are
     bit-identical. With Ray, `node_wait` is how many seconds to wait for a node when none is left (default 300).
     """
-    options = ExecutorOptions(
-        name=executor, workers=workers, threads=threads, gpus=gpus, address=address, node_wait=node_wait
-    )
-    folder = home_folder(home)
+    ray: dict[str, Any] = {"gpus": gpus, "address": address, "node_wait": node_wait}
+    spawn = options.executor_of(executor, workers=workers, threads=threads, **ray)
+    folder = options.home_folder(home)
     found = find_study(name, keyword_overrides(changes), folder)
-    return run_found_study(found, home=folder, options=options, loggers=loggers, quiet=quiet)
+    return run_found_study(found, spawn, home=folder, loggers=loggers, quiet=quiet)
 
 
 def find_study(name: str, changes: Overrides, home: Path, *, is_begun: bool = False) -> StudySpec:
@@ -149,7 +135,7 @@ def find_study(name: str, changes: Overrides, home: Path, *, is_begun: bool = Fa
 
 
 def run_found_study(
-    found: StudySpec, *, home: Path, options: ExecutorOptions, loggers: Sequence[str] = (), quiet: bool = False
+    found: StudySpec, spawn: options.Spawn, *, home: Path, loggers: Sequence[str] = (), quiet: bool = False
 ) -> StudyResult:
     """Run a study from wherever it is, write its page, and return what it found."""
     plan = plan_of(found, home=home)
@@ -162,7 +148,7 @@ def run_found_study(
         results = run_study(
             found,
             home=home,
-            spawn=lambda job: options.spawn(job, feed.with_events(watch)),
+            spawn=lambda job: spawn(job, feed.with_events(watch)),
             on_record=feed.with_records(on_record),
         )
     page = None
@@ -174,7 +160,11 @@ def run_found_study(
 ACTIONS = ("run", "resume", "plan", "status", "list")
 
 
+@options_of(study)
 def study_command(
+    home: Path,
+    quiet: bool,
+    loggers: Sequence[str],
     words: Annotated[
         list[str],
         typer.Argument(
@@ -182,12 +172,6 @@ def study_command(
             help="A preset, a .toml file, or the hash of a study begun; then overrides.",
         ),
     ],
-    executor: ExecutorName = "processes",
-    workers: Workers = 2,
-    threads: WorkerThreads = 1,
-    gpus: Gpus = 0.0,
-    address: Address = None,
-    node_wait: NodeWait = None,
     until_settled: Annotated[
         bool,
         typer.Option(
@@ -202,11 +186,8 @@ def study_command(
     images_per_second: Annotated[
         float | None, typer.Option("--images-per-second", help="With plan: training speed of your GPU.", min=1)
     ] = None,
-    home: Home = HOME,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-    loggers: Loggers = None,
-) -> None:
+    **executor: Any,
+) -> Answer:
     """Run a study: search every method equally, select, repeat on fresh seeds, open the test classes once.
 
     `fairground study list` shows the studies; `plan` prints the runs, time and disk space needed; `status` the
@@ -228,85 +209,69 @@ def study_command(
     """
     action, rest = (words[0], words[1:]) if words[0] in ACTIONS else ("run", words)
     if action == "list":
-        _list(home, as_json=as_json)
-        return
+        presets = {name: load_study(name).question for name in study_names()}
+        begun = {hash_: study.name for hash_, study in begun_studies(home).items()}
+        here = [f"begun here: {name} ({hash_})" for hash_, name in begun.items()]
+        return Answer({"presets": presets, "begun": begun}, chain(listed(presets), here))
     require(len(rest) > 0, "which study? `fairground study list` shows them all")
     changes = {**({"until_settled": True} if until_settled else {}), **parse_overrides(rest[1:])}
     found = find_study(rest[0], changes, home, is_begun=action in ("resume", "status"))
-    options = ExecutorOptions(
-        name=executor, workers=workers, threads=threads, gpus=gpus, address=address, node_wait=node_wait
-    )
     if action == "status":
-        _status(found, home, as_json=as_json)
-    elif action == "plan":
+        return _status(found, home)
+    spawn = options.executor_of(**executor)
+    if action == "plan":
         if measure:
-            _measure(found, home, options, is_quiet=quiet or as_json)
-        _plan(found, rest, home, options, images_per_second, as_json=as_json)
-    else:
-        run_and_print(found, home, options, loggers=loggers or (), as_json=as_json, is_quiet=quiet or as_json)
+            run_specs(cost_probes(found), spawn, Store(home), metric=found.selection.metric, quiet=quiet)
+        return _plan(found, rest, home, executor["workers"], images_per_second)
+    # What Ray prints must not end up in what a program reads.
+    with prints_on_stderr() if executor["executor"] == "ray" else nullcontext():
+        return study_answer(found, spawn, home=home, loggers=loggers, quiet=quiet)
 
 
-def _list(home: Path, *, as_json: bool) -> None:
-    presets = {name: load_study(name).question for name in study_names()}
-    begun = {hash_: study.name for hash_, study in begun_studies(home).items()}
-    if as_json:
-        print(json.dumps({"presets": presets, "begun": begun}))
-        return
-    print_listed(presets)
-    for hash_, name in begun.items():
-        print(f"begun here: {name} ({hash_})")
-
-
-def _measure(found: StudySpec, home: Path, options: ExecutorOptions, *, is_quiet: bool) -> None:
-    """Make the first run of every method, to measure its cost."""
-    specs = cost_probes(found)
+def run_specs(
+    specs: Sequence[RunSpec], spawn: options.Spawn, store: Store, *, metric: str, quiet: bool
+) -> list[RunRecord]:
+    """Return the records of some runs; finished ones are not repeated."""
     with (
-        study_progress(len(specs), metric=found.selection.metric, is_quiet=is_quiet) as (watch, on_record),
-        options.spawn(JOB, watch) as executor,
+        study_progress(len(specs), metric=metric, is_quiet=quiet) as (watch, on_record),
+        spawn(JOB, watch) as executor,
     ):
-        Scheduler(store=Store(home), executor=executor, on_record=on_record).run_specs(specs)
+        return Scheduler(store=store, executor=executor, on_record=on_record).run_specs(specs)
 
 
-def _plan(
-    found: StudySpec,
-    typed: Sequence[str],
-    home: Path,
-    options: ExecutorOptions,
-    images_per_second: float | None,
-    *,
-    as_json: bool,
-) -> None:
+def _plan(found: StudySpec, typed: Sequence[str], home: Path, workers: int, images_per_second: float | None) -> Answer:
     plan = plan_of(found, home=home)
-    seconds, size, images = plan.seconds(options.workers), plan.bytes(), plan.images()
+    seconds, size, images = plan.seconds(workers), plan.bytes(), plan.images()
     needs_folder = images is not None and not any(word.startswith("data.root=") for word in typed)
     command = f"fairground study {shlex.join(typed)}" + (" data.root=FOLDER/{data}" if needs_folder else "")
-    if as_json:
-        counts = {"search_runs": plan.n_search, "final_runs": plan.n_final, "is_most": plan.is_most}
-        costs = {"seconds": seconds, "bytes": size, "images": images}
-        more = {"gpu_seconds": plan.gpu_seconds(images_per_second), "command": command}
-        print(json.dumps({"study": plan.study, **counts, **costs, **more, "jobs": [asdict(row) for row in plan.rows]}))
-        return
-    rows = []
-    for row in plan.rows:
-        cost = "" if row.seconds is None else f"{row.seconds:.1f} s per run"
-        n_runs = f"{row.n_search:>5} search + {row.n_final:>4} final"
-        rows.append([row.job, n_runs, plural(row.n_settings, "setting"), cost])
-    print_columns(rows)
-    most = "at most " if plan.is_most else ""
-    print_fitted(f"{plural(plan.n_search, 'training')} to search, {most}{plan.n_final:,} after selection")
-    print_fitted(_cost(plan, options, images_per_second))
-    if found.follows:
-        print_fitted(f"follows: {found.follows}")
-    if found.differs:
-        print_fitted(f"differs from the paper: {found.differs}")
-    print(f"command: {command}")
+
+    def lines() -> Iterator[str]:
+        rows = []
+        for row in plan.rows:
+            cost = "" if row.seconds is None else f"{row.seconds:.1f} s per run"
+            n_runs = f"{row.n_search:>5} search + {row.n_final:>4} final"
+            rows.append([row.job, n_runs, plural(row.n_settings, "setting"), cost])
+        yield from aligned(rows)
+        most = "at most " if plan.is_most else ""
+        yield f"{plural(plan.n_search, 'training')} to search, {most}{plan.n_final:,} after selection"
+        yield _cost(plan, workers, images_per_second)
+        if found.follows:
+            yield f"follows: {found.follows}"
+        if found.differs:
+            yield f"differs from the paper: {found.differs}"
+        yield Verbatim(f"command: {command}")
+
+    counts = {"search_runs": plan.n_search, "final_runs": plan.n_final, "is_most": plan.is_most}
+    costs = {"seconds": seconds, "bytes": size, "images": images, "gpu_seconds": plan.gpu_seconds(images_per_second)}
+    jobs = [asdict(row) for row in plan.rows]
+    return Answer({"study": plan.study, **counts, **costs, "command": command, "jobs": jobs}, lines())
 
 
-def _cost(plan: StudyPlan, options: ExecutorOptions, images_per_second: float | None) -> str:
+def _cost(plan: StudyPlan, n_workers: int, images_per_second: float | None) -> str:
     """Return what a study costs: measured on this machine, or on published data the images, the disk and GPU hours."""
-    seconds, size, images = plan.seconds(options.workers), plan.bytes(), plan.images()
+    seconds, size, images = plan.seconds(n_workers), plan.bytes(), plan.images()
     if seconds is not None and size is not None:
-        workers = plural(options.workers, "worker")
+        workers = plural(n_workers, "worker")
         return f"at most {_hours(seconds)} on {workers}, {size / 2**20:,.0f} MB of disk, by measured runs"
     if images is None or size is None:
         return "time and disk space are unknown: --measure makes the first run of every method to measure them"
@@ -318,7 +283,7 @@ def _cost(plan: StudyPlan, options: ExecutorOptions, images_per_second: float | 
     return f"{work}, {_hours(gpu_seconds)} at {speed}"
 
 
-def _status(found: StudySpec, home: Path, *, as_json: bool) -> None:
+def _status(found: StudySpec, home: Path) -> Answer:
     from fairground.studies.select import Seal
     from fairground.studies.status import status_of, waves_so_far
 
@@ -327,57 +292,47 @@ def _status(found: StudySpec, home: Path, *, as_json: bool) -> None:
     waves = waves_so_far(found, home=home) if is_begun else {}
     events = Store(home).events(run=study_hash(found))
     openings = Seal(Store(home), found).openings()
-    if as_json:
-        state = {"study": found.name, "hash": study_hash(found), "is_begun": is_begun, "is_sealed": not openings}
-        jobs = [dict(vars(row)) for row in rows]
-        state["waves"] = {data: dict(vars(wave)) for data, wave in waves.items()}
-        print(json.dumps({**state, "jobs": jobs, "events": [dict(vars(event)) for event in events]}))
-        return
-    print_fitted(f"study {found.name} ({study_hash(found)}): {'begun' if is_begun else 'not begun'} in {home}")
-    for row in rows:
-        states = ", ".join(f"{n} {state}" for state, n in row.trials.items() if n) or "none begun"
-        trials = f"{plural(row.n_trials, 'trial')} ({states})"
-        print_fitted(f"  {row.job}: {trials}; final runs {row.final_done} of {row.final_wanted}")
-    if found.seed_procedure is not None:
-        print_fitted(f"{found.seed_procedure.sentence}. {found.seed_procedure.why_fair}")
-        for data, wave in waves.items():
-            print_fitted(f"  {data}: {wave.sentence}")
-    if openings:
-        first = openings[0]
-        print_fitted(f"test split: opened {first.at} by {first.who}, after selection, for {first.detail}")
-    else:
-        print_fitted("test split: sealed")
-    for event in events:
-        print_fitted(f"  {event.at}  {event.who}  {event.kind}")
+
+    def lines() -> Iterator[str]:
+        yield f"study {found.name} ({study_hash(found)}): {'begun' if is_begun else 'not begun'} in {home}"
+        for row in rows:
+            states = ", ".join(f"{n} {state}" for state, n in row.trials.items() if n) or "none begun"
+            trials = f"{plural(row.n_trials, 'trial')} ({states})"
+            yield f"  {row.job}: {trials}; final runs {row.final_done} of {row.final_wanted}"
+        if found.seed_procedure is not None:
+            yield f"{found.seed_procedure.sentence}. {found.seed_procedure.why_fair}"
+            for data, wave in waves.items():
+                yield f"  {data}: {wave.sentence}"
+        if openings:
+            first = openings[0]
+            yield f"test split: opened {first.at} by {first.who}, after selection, for {first.detail}"
+        else:
+            yield "test split: sealed"
+        for event in events:
+            yield f"  {event.at}  {event.who}  {event.kind}"
+
+    state = {"study": found.name, "hash": study_hash(found), "is_begun": is_begun, "is_sealed": not openings}
+    state["waves"] = {data: dict(vars(wave)) for data, wave in waves.items()}
+    plain = {"jobs": [dict(vars(row)) for row in rows], "events": [dict(vars(event)) for event in events]}
+    return Answer({**state, **plain}, lines())
 
 
-def run_and_print(
-    found: StudySpec,
-    home: Path,
-    options: ExecutorOptions,
-    *,
-    loggers: Sequence[str] = (),
-    as_json: bool,
-    is_quiet: bool,
-) -> None:
-    """Run a study and print what it found; after Ctrl-C, how to continue."""
+def study_answer(found: StudySpec, spawn: options.Spawn, *, home: Path, **settings: Any) -> Answer:
+    """Run a study and return what to print; after Ctrl-C, print how to continue."""
     try:
-        # What Ray prints must not end up in what a program reads.
-        with kept_for_json(as_json or options.name == "ray"):
-            result = run_found_study(found, home=home, options=options, loggers=loggers, quiet=is_quiet)
+        result = run_found_study(found, spawn, home=home, **settings)
     except KeyboardInterrupt:
-        command = f"fairground study resume {found.name}{home_argument(home)}"
+        command = f"fairground study resume {found.name}{options.home_argument(home)}"
         print(f"stopped; nothing is lost. Continue with: {command}", file=sys.stderr)
         raise typer.Exit(130) from None
-    if as_json:
-        print(json.dumps(result.to_dict()))
-    else:
-        print(result.text(width=screen_width()), end="")
+
+    def lines() -> Iterator[str]:
+        yield Verbatim(result.text(width=screen_width()).removesuffix("\n"))
         if result.page:
-            print_fitted(f"page: {result.page.absolute()}  (open it in any browser)")
-    if result.failures.exit_code:
-        print(f"fairground: {result.failures.sentence()}", file=sys.stderr)
-        raise typer.Exit(result.failures.exit_code)
+            yield f"page: {result.page.absolute()}  (open it in any browser)"
+
+    failures = result.failures
+    return Answer(result.to_dict(), lines(), failures.sentence(), failures.exit_code)
 
 
 def _hours(seconds: float) -> str:

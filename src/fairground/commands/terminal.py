@@ -13,6 +13,7 @@ import textwrap
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -25,9 +26,21 @@ if TYPE_CHECKING:
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
+class Verbatim(str):
+    """Lines that are printed as they are: those of a table, or a command to copy."""
+
+    __slots__ = ()
+
+
 def cleaned(text: str) -> str:
     """Return a text with every character that a terminal would obey shown as its escape."""
-    return _UNSAFE.sub(_escaped, text)
+
+    def escaped(found: re.Match[str]) -> str:
+        # A lone surrogate stands for one byte of a file's name that is not UTF-8.
+        number = ord(found[0]) - (0xDC00 if 0xDC80 <= ord(found[0]) <= 0xDCFF else 0)
+        return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
+
+    return _UNSAFE.sub(escaped, text)
 
 
 def terminal_width(most: int = 116) -> int:
@@ -40,11 +53,6 @@ def screen_width() -> int | None:
     return terminal_width(10_000) if sys.stdout.isatty() else None
 
 
-def print_fitted(line: str, *, indent: int = 4) -> None:
-    """Print a line, in several where the terminal is narrower, further ones set in by `indent` more than the first."""
-    print(fitted(line.replace("\n", "\\n"), screen_width(), indent=indent))
-
-
 def fitted(line: str, width: int | None, *, indent: int = 4) -> str:
     """Return a line in as many as a width needs; a path that is too long by itself is never torn."""
     if width is None or len(line) <= width:
@@ -54,38 +62,30 @@ def fitted(line: str, width: int | None, *, indent: int = 4) -> str:
     return "\n".join(lines)
 
 
-def print_listed(entries: Mapping[str, str]) -> None:
-    """Print names with a text beside each, the texts below one another."""
+def complain(text: str) -> None:
+    """Print what went wrong on the error stream, fitted to the terminal."""
+    width = terminal_width(10_000) if sys.stderr.isatty() else None
+    print("\n".join(fitted(line, width) for line in f"fairground: {text}".split("\n")), file=sys.stderr)
+
+
+def listed(entries: Mapping[str, str]) -> Iterator[str]:
+    """Yield names with a text beside each, the texts below one another."""
     column = max((len(name) for name in entries), default=0)
     for name, text in entries.items():
-        print_fitted(f"{name:<{column}}  {text}".rstrip(), indent=column + 2)
+        yield Verbatim(fitted(f"{name:<{column}}  {text}".rstrip(), screen_width(), indent=column + 2))
 
 
-def print_wrapped(heading: str, parts: Sequence[str]) -> None:
-    """Print parts after a heading, in as many lines as the terminal needs; no part is broken."""
-    width, line = terminal_width(), heading
-    for part in parts:
-        if len(line) > len(heading) and len(line) + 2 + len(part) > width:
-            print(line.rstrip())
-            line = " " * len(heading)
-        line += f"  {part}"
-    print(line.rstrip())
-
-
-def print_columns(rows: Sequence[Sequence[str]]) -> None:
-    """Print rows in aligned columns, the last cell of a row unaligned, as it may be a sentence."""
-    widths = [0] * max((len(row) for row in rows), default=0)
-    for row in rows:
-        for place, cell in enumerate(row[:-1]):
-            widths[place] = max(widths[place], len(cell))
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows in aligned columns, the last cell of a row unaligned, as it may be a sentence."""
+    cells = zip_longest(*(row[:-1] for row in rows), fillvalue="")
+    widths = [max(map(len, column)) for column in cells] + [0]
     screen, indent = screen_width(), sum(widths[:2]) + 4
-    lines = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)).rstrip() for row in rows]
-    # In one call: thousands of them would take longer than finding the rows.
-    print("\n".join(fitted(line, screen, indent=indent) for line in lines), end="\n" if lines else "")
+    lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)).rstrip() for row in rows)
+    return [Verbatim(fitted(line, screen, indent=indent)) for line in lines]
 
 
-def print_table(texts: Sequence[Sequence[str]], *, n_names: int, spare: int) -> None:
-    """Print a heading and rows in aligned columns without the empty ones; the first `n_names` columns name a row.
+def table_lines(texts: Sequence[Sequence[str]], *, n_names: int, spare: int) -> Iterator[str]:
+    """Yield a heading and rows in aligned columns without the empty ones; the first `n_names` columns name a row.
 
     In a narrow terminal, what all rows share is printed once, column `spare` goes, and the rest fills several tables.
     """
@@ -99,10 +99,8 @@ def print_table(texts: Sequence[Sequence[str]], *, n_names: int, spare: int) -> 
     if not fits(kept):
         same = [column for column in kept[1:] if len({text[column] for text in texts[1:]}) == 1]
         if same:
-            print_fitted(", ".join(f"{texts[0][column]} {texts[1][column]}" for column in same))
-        kept = [column for column in kept if column not in same]
-    if not fits(kept):
-        kept = [column for column in kept if column != spare]
+            yield ", ".join(f"{texts[0][column]} {texts[1][column]}" for column in same)
+        kept = [column for column in kept if column not in (*same, spare)]
     named = [column for column in kept if column < n_names]
     tables = [[*named]]
     for column in kept[len(named) :]:
@@ -110,9 +108,9 @@ def print_table(texts: Sequence[Sequence[str]], *, n_names: int, spare: int) -> 
             tables.append([*named])
         tables[-1].append(column)
     for place, columns in enumerate(tables):
-        print("\n" if place else "", end="")
+        yield from [""] if place else []
         for text in texts:
-            print("  ".join(f"{text[column]:<{widths[column]}}" for column in columns).rstrip())
+            yield Verbatim("  ".join(f"{text[column]:<{widths[column]}}" for column in columns).rstrip())
 
 
 def plural(number: int, one: str, several: str = "") -> str:
@@ -146,18 +144,11 @@ def guard_streams() -> None:
     warnings.filterwarnings("ignore", module=r"PIL\.")
     show = warnings.showwarning
 
-    def show_sentence(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
+    def show_sentence(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if issubclass(category, DamageWarning):
             print(f"fairground: {message}", file=sys.stderr)
         else:
-            show(message, category, filename, lineno, file, line)
+            show(message, category, *place, **more)
 
     warnings.showwarning = show_sentence
 
@@ -194,11 +185,3 @@ class CleanStream:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.unclean, name)
-
-
-def _escaped(found: re.Match[str]) -> str:
-    number = ord(found[0])
-    # A lone surrogate stands for one byte of a file's name that is not UTF-8.
-    if 0xDC80 <= number <= 0xDCFF:
-        return f"\\x{number - 0xDC00:02x}"
-    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"

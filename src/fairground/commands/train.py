@@ -13,23 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairground.commands.list_show import print_record
-from fairground.commands.options import (
-    HOME,
-    AsJson,
-    Config,
-    Home,
-    Loggers,
-    Quiet,
-    Threads,
-    WithDoctor,
-    home_argument,
-    home_folder,
-    kept_for_json,
-)
+from fairground.commands import options
+from fairground.commands.command import Answer, options_of
+from fairground.commands.list_show import record_lines
 from fairground.commands.overrides import Setting, keyword_overrides
 from fairground.commands.progress import training_progress
 from fairground.commands.runs import Run
+from fairground.commands.terminal import Verbatim
 from fairground.errors import require
 from fairground.loggers.feed import Feed, fed
 from fairground.records.record import RunRecord
@@ -45,15 +35,19 @@ if TYPE_CHECKING:
 
 
 def train(
-    protocol: str | None = None,
+    protocol: Annotated[
+        str | None, typer.Option("--protocol", "-p", help="Protocol to start from (default: laptop).")
+    ] = None,
     *,
-    config: str | os.PathLike[str] | None = None,
-    like: str | Run | None = None,
-    home: str | os.PathLike[str] | None = None,
-    threads: int | None = None,
-    doctor: bool = True,
-    loggers: Sequence[str] = (),
-    quiet: bool = False,
+    config: options.Config = None,
+    like: Annotated[
+        str | Run | None, typer.Option("--like", metavar="RUN", help="Start from the spec of an earlier run instead.")
+    ] = None,
+    home: options.AnyHome = None,
+    threads: options.Threads = None,
+    doctor: options.WithDoctor = True,
+    loggers: options.Loggers = (),
+    quiet: options.Quiet = False,
     **settings: Setting,
 ) -> Run:
     """Train one model and measure it on held-out test classes; return its run.
@@ -66,25 +60,27 @@ def train(
     `config` is a TOML file to start from, `like` an earlier run whose spec to start from; `loggers` are among
     "tensorboard", "wandb" and "mlflow". A run that diverged is returned too: look at `run.state`.
     """
-    folder, like_name = home_folder(home), like.name if isinstance(like, Run) else like
-    overrides = keyword_overrides(settings)
-    spec = run_spec(protocol, None if config is None else Path(config), like_name, overrides, folder, "the call")
+    folder = options.home_folder(home)
+    spec = _spec(keyword_overrides(settings), folder, "the call", protocol=protocol, config=config, like=like)
     return train_spec(spec, home=folder, threads=threads, doctor=doctor, loggers=loggers, quiet=quiet)
 
 
-def run_spec(
-    protocol: str | None,
-    config: Path | None,
-    like: str | None,
+def _spec(
     overrides: Overrides,
     home: Path,
     origin: str = COMMAND_LINE,
+    *,
+    protocol: str | None = None,
+    config: options.AnyPath | None = None,
+    like: str | Run | None = None,
 ) -> RunSpec:
     """Return the spec of a protocol and a file, or of an earlier run, with the overrides applied."""
     if like is None:
-        return load_run(protocol=protocol, file=config, overrides=overrides, origin=origin)
+        file = None if config is None else Path(config)
+        return load_run(protocol=protocol, file=file, overrides=overrides, origin=origin)
     require(protocol is None and config is None, "`like` starts from a run: leave the protocol and the config out")
-    return stored_spec(RunFolder(home, resolve_run(home, like)), overrides, origin=origin)
+    name = like.name if isinstance(like, Run) else resolve_run(home, like)
+    return stored_spec(RunFolder(home, name), overrides, origin=origin)
 
 
 def train_spec(
@@ -185,26 +181,17 @@ def _stop_flag() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
+@options_of(train)
 def train_command(
-    overrides: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[KEY=VALUE]...", help="Overrides: loss=triplet loss.margin=0.1 seed=3"),
-    ] = None,
-    protocol: Annotated[
-        str | None, typer.Option("--protocol", "-p", help="Protocol to start from (default: laptop).")
-    ] = None,
-    config: Config = None,
-    like: Annotated[
-        str | None, typer.Option("--like", metavar="RUN", help="Start from the spec of an earlier run instead.")
-    ] = None,
+    home: Path,
+    quiet: bool,
+    threads: int | None,
+    doctor: bool,
+    loggers: Sequence[str],
+    overrides: options.Overrides = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the complete spec and its name, and stop.")] = False,
-    home: Home = HOME,
-    threads: Threads = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-    doctor: WithDoctor = True,
-    loggers: Loggers = None,
-) -> None:
+    **start: Any,
+) -> Answer | None:
     """Train one model and measure it on held-out test classes.
 
     A run is named by the hash of its complete spec: the same overrides give the same run, and a finished run is shown,
@@ -220,49 +207,44 @@ def train_command(
     """
     from fairground.commands.protocol import card_of, card_text
 
-    spec = run_spec(protocol, config, like, parse_overrides(overrides or []), home)
+    spec = _spec(parse_overrides(overrides or []), home, **start)
     if dry_run:
-        print(json.dumps({"name": name_of(spec), "spec": to_plain(spec)}, indent=None if as_json else 2))
-        return
-    if is_leader() and not (quiet or as_json):
+        plain = {"name": name_of(spec), "spec": to_plain(spec)}
+        return Answer(plain, [Verbatim(json.dumps(plain, indent=2))])
+    if is_leader() and not quiet:
         print(card_text(card_of(spec)), end="\n\n", file=sys.stderr)
-    _train_and_print(spec, home, as_json=as_json, quiet=quiet, threads=threads, doctor=doctor, loggers=loggers or ())
+    return _trained(spec, home, quiet=quiet, threads=threads, doctor=doctor, loggers=loggers)
 
 
 def resume(
     run: Annotated[str, typer.Argument(help="Name of the run, or the beginning of it.")],
-    home: Home = HOME,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-    doctor: WithDoctor = True,
-    loggers: Loggers = None,
-) -> None:
+    home: options.Home = options.HOME,
+    quiet: options.Quiet = False,
+    doctor: options.WithDoctor = True,
+    loggers: options.Loggers = (),
+) -> Answer | None:
     """Continue a run that was stopped or killed; results are bit-identical to those of an uninterrupted run.
 
     Example: fairground resume 3f2a
     """
-    spec = run_spec(None, None, run, {}, home)
-    _train_and_print(spec, home, as_json=as_json, quiet=quiet, doctor=doctor, loggers=loggers or ())
+    return _trained(_spec({}, home, like=run), home, quiet=quiet, doctor=doctor, loggers=loggers)
 
 
-def _train_and_print(spec: RunSpec, home: Path, *, as_json: bool, quiet: bool, **options: Any) -> None:
-    """Train, and print the record in the one process that prints; `options` are those of `train_spec`."""
+def _trained(spec: RunSpec, home: Path, **settings: Any) -> Answer | None:
+    """Train, and return what the one process that prints prints; `settings` are those of `train_spec`."""
     try:
-        with kept_for_json(as_json):
-            run = train_spec(spec, home=home, quiet=quiet or as_json, **options)
+        run = train_spec(spec, home=home, **settings)
     except KeyboardInterrupt as stop:
         from fairground.training.loop import StoppedError
 
         if not isinstance(stop, StoppedError):  # a second Ctrl-C, which waits for nothing
             raise
         if is_leader():
-            command = f"fairground resume {name_of(spec)}{home_argument(home)}"
+            command = f"fairground resume {name_of(spec)}{options.home_argument(home)}"
             print(f"stopped; nothing is lost. Continue with: {command}", file=sys.stderr)
         raise typer.Exit(130) from None
     if not is_leader():
-        return
-    if not (run.is_new or as_json):
+        return None
+    if not (run.is_new or settings["quiet"]):
         print(f"run {run.name} is already finished; here is its record", file=sys.stderr)
-    print_record(run.record, as_json=as_json)
-    if run.state != "done":
-        raise typer.Exit(1)
+    return Answer(json.loads(run.record.to_json()), record_lines(run.record), exit_code=int(run.state != "done"))
