@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairground.papers.claims import claimed_gain, claims_on
+from fairground.papers.published import claimed_gain, claims_on
 from fairground.records.arrays import write_arrays
 from fairground.records.record import EpochRow, Score
 from fairground.records.run_folder import RunFolder

@@ -25,8 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.papers.claims import CLASSICS, Claim, claimed_gain, claims_on
-from fairground.papers.published import published_rows, published_years
+from fairground.papers.published import CLASSICS, Claim, claimed_gain, claims_on, published_rows, published_years
 from fairground.reporting.drawing import DASHED, Bar, Line, Names, Panel, Points, Series, bars_and_marks, panels
 from fairground.reporting.figure import PRECISION_AT_1, FigureInputs, ReportFigure, axis_of, count, factor_of
 from fairground.reporting.figures.regularisation import change_of
