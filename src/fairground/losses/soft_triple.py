@@ -85,6 +85,8 @@ class SoftTripleLoss(Loss):
         """Return the mean cross-entropy over the softly chosen centres, plus the pull between a class's centres."""
         if self.roth_code:
             return self._as_released(embeddings, labels)
+        # Before the entropy: the order of the graph is the order in which gradients of the centres are added.
+        spread = centre_spread(self.centres.to(embeddings.dtype), per_pair=self.reg_divisor == "pairs")
         entropy = class_cross_entropy(
             embeddings,
             self.centres,
@@ -93,8 +95,7 @@ class SoftTripleLoss(Loss):
             similarity=lambda cosine: ((cosine / self.gamma).softmax(1) * cosine).sum(1),
             own_similarity=lambda own: own - self.margin,
         )
-        centres = self.centres.to(embeddings.dtype)
-        return entropy + self.reg_weight * centre_spread(centres, per_pair=self.reg_divisor == "pairs")
+        return entropy + self.reg_weight * spread
 
     def known_bugs(self) -> tuple[str, ...]:
         sentence = "soft_triple.roth_code: wrong axes and gamma inverted, as in the released code of Roth et al. (E30)"
