@@ -3,6 +3,7 @@
 import inspect
 import subprocess
 import sys
+from collections import OrderedDict
 
 import pytest
 
@@ -23,57 +24,40 @@ COMPONENTS = [(room, name) for room in catalogue.ROOMS for name in catalogue.lis
 
 
 @pytest.mark.parametrize(("room", "name"), COMPONENTS)
-def test_a_file_holds_the_class_its_name_promises(room: str, name: str) -> None:
+def test_a_file_has_the_class_and_the_settings_that_are_read_from_it(room: str, name: str) -> None:
     found = catalogue.find(room, name)
     assert found.__name__.lower() == catalogue.class_name(room, name).lower()
     assert getattr(__import__(f"fairground.{room}", fromlist=["x"]), found.__name__) is found
-
-
-@pytest.mark.parametrize(("room", "name"), COMPONENTS)
-def test_what_the_source_says_of_settings_is_what_the_constructor_takes(room: str, name: str) -> None:
-    parameters = inspect.signature(catalogue.find(room, name)).parameters
-    settings = settings_of(room, name)
+    line = catalogue.list_room(room)[name]
+    assert len(line) > 10
+    assert line.endswith((".", ":"))
+    parameters, settings = inspect.signature(found).parameters, settings_of(room, name)
     assert set(settings) == set(parameters) - SUPPLIED.get(room, frozenset())
     for key, setting in settings.items():
         default = parameters[key].default
         assert setting.is_required == (default is inspect.Parameter.empty)
         if not setting.is_required:
             assert setting.default == (list(default) if isinstance(default, tuple) else default)
+    check_settings(room, name, {key: setting.default for key, setting in settings.items()})
 
 
-@pytest.mark.parametrize(("room", "name"), COMPONENTS)
-def test_every_component_says_what_it_is_in_its_first_line(room: str, name: str) -> None:
-    line = catalogue.list_room(room)[name]
-    assert len(line) > 10
-    assert line.endswith((".", ":"))
-
-
-def test_a_mistyped_component_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(InputError, match=r"no loss 'triplett'\. Did you mean 'triplet'\?"):
-        catalogue.find("losses", "triplett")
-
-
-def test_names_people_know_are_understood() -> None:
+def test_names_people_know_and_dotted_paths_are_understood() -> None:
     for known in ("ArcFace", "arcface", "ArcFaceLoss", "arc_face"):
         assert catalogue.canonical("losses", known) == "arc_face"
-
-
-def test_a_dotted_path_reaches_an_outside_class() -> None:
-    from collections import OrderedDict
-
     assert catalogue.find("losses", "collections:OrderedDict") is OrderedDict
 
 
 @pytest.mark.parametrize(
     ("path", "sentence"),
     [
+        ("triplett", "no loss 'triplett'. Did you mean 'triplet'?"),
         ("no_such_package.part:Thing", "no_such_package is not installed"),
         ("collections:OrderedDictt", "Did you mean 'OrderedDict'"),
         ("collections:abc", "is not a class"),
         ("os.path:__import__('x')", "is not a dotted path"),
     ],
 )
-def test_a_bad_dotted_path_is_refused(path: str, sentence: str) -> None:
+def test_what_is_not_there_is_refused(path: str, sentence: str) -> None:
     with pytest.raises(InputError) as refusal:
         catalogue.find("losses", path)
     assert sentence in str(refusal.value)
@@ -122,10 +106,10 @@ def test_a_loss_is_learnable_exactly_when_it_has_parameters(name):
 
 
 @pytest.mark.parametrize("name", catalogue.list_room("metrics"))
-@pytest.mark.parametrize("attribute", ["title", "higher_is_better", "is_share", "aliases", "argument"])
-def test_metrics_are_read_as_the_class_has_them(name, attribute):
+def test_metrics_are_read_as_the_class_has_them(name):
     kind = catalogue.find("metrics", name)
-    assert declared("metrics", name, attribute, getattr(Metric, attribute)) == getattr(kind, attribute)
+    for attribute in ("title", "higher_is_better", "is_share", "aliases", "argument"):
+        assert declared("metrics", name, attribute, getattr(Metric, attribute)) == getattr(kind, attribute)
 
 
 @pytest.mark.parametrize("name", ["my_lab.loss:MyLoss", "no_such_loss", "../cli/main", "x" * 10_000, ""])
@@ -157,11 +141,6 @@ def test_a_value_that_the_constructor_refuses_is_refused_from_its_source_in_the_
     with pytest.raises(InputError) as built:
         kind(**complete, **taken)
     assert str(read.value) == str(built.value)
-
-
-@pytest.mark.parametrize(("room", "name"), COMPONENTS)
-def test_the_defaults_of_a_component_pass_its_checks(room, name):
-    check_settings(room, name, {key: setting.default for key, setting in settings_of(room, name).items()})
 
 
 def test_a_value_out_of_range_is_refused_before_torch_is_imported():

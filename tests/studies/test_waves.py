@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,15 +21,13 @@ from fairground.reporting.page import page_text
 from fairground.reporting.study_results import from_study, results_plain, tables_of
 from fairground.spec.study import SeedProcedure, UntilSettledSpec, study_hash
 from fairground.spec.study_load import load_study
-from fairground.studies.executors.executor import executor_named
 from fairground.studies.folder import stored_study
 from fairground.studies.plan import plan_of
-from fairground.studies.run_study import run_study
 from fairground.studies.status import results_so_far, status_of, waves_so_far
 from tests.executors.test_processes import children_of, vanishes
 from tests.patience import PATIENCE
+from tests.studies.test_run_study import study_results
 
-JOBS = "tests.studies.jobs"
 ROOT = Path(__file__).parents[2]
 TOML = """
 question = "Which margin is best?"
@@ -63,9 +60,11 @@ def write_study(folder, text=TOML):
     return load_study(str(path))
 
 
-def study_results(study, home, executor="inline", **more):
-    arguments = {"run_job": f"{JOBS}:quadratic", "join_job": f"{JOBS}:join"} | more
-    return run_study(study, home=home, spawn=partial(executor_named, executor, workers=2), **arguments)
+@pytest.fixture(scope="module")
+def settled(tmp_path_factory):
+    """The study run to its end: its home and its results."""
+    home = tmp_path_factory.mktemp("settled")
+    return home, study_results(write_study(home), home)
 
 
 def seeds_of(results):
@@ -77,8 +76,8 @@ def numbers(results):
     return json.dumps([plain, seeds_of(results)], sort_keys=True)
 
 
-def test_only_methods_in_question_get_more_seeds_by_the_rule(study, tmp_path):
-    results = study_results(study, tmp_path)
+def test_only_methods_in_question_get_more_seeds_by_the_rule(settled):
+    home, results = settled
     seeds = seeds_of(results)
     for data in ("icons", "synthetic"):
         assert seeds[f"{data}/far"] == [1, 2, 3]
@@ -87,21 +86,16 @@ def test_only_methods_in_question_get_more_seeds_by_the_rule(study, tmp_path):
     procedure = SeedProcedure(plan=UntilSettledSpec(limit=7, margin=0.1), metric="map@r", first_seed=1)
     for record in (record for result in results for record in result.runs):
         assert record.seed_procedure == procedure
-        assert Store(tmp_path).get(record.name) == record
+        assert Store(home).get(record.name) == record
         assert RunRecord.from_json(record.to_json()) == record
         assert procedure.sentence in record.notes
 
 
-def test_killed_in_a_wave_it_goes_on_with_the_seeds_it_would_have_had(study, tmp_path):
+def test_killed_in_a_wave_it_goes_on_with_the_seeds_it_would_have_had(study, settled, tmp_path):
     home = tmp_path / "killed"
-    undisturbed = study_results(study, tmp_path / "undisturbed")
     code = (
-        "from functools import partial; from pathlib import Path\n"
-        "from fairground.studies.executors.executor import executor_named\n"
-        "from fairground.spec.study_load import load_study\n"
-        "from fairground.studies.run_study import run_study\n"
-        f"run_study(load_study({str(tmp_path / 'margins.toml')!r}), home=Path({str(home)!r}),\n"
-        f"    spawn=partial(executor_named, 'processes', workers=2), run_job='{JOBS}:quadratic')\n"
+        "from pathlib import Path\nfrom tests.studies.test_waves import load_study, study_results\n"
+        f"study_results(load_study({str(tmp_path / 'margins.toml')!r}), Path({str(home)!r}), 'processes')"
     )
     environment = {**os.environ, "FAKE_SECONDS": "0.3", "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
     driver = subprocess.Popen([sys.executable, "-c", code], env=environment)
@@ -119,26 +113,26 @@ def test_killed_in_a_wave_it_goes_on_with_the_seeds_it_would_have_had(study, tmp
     midway = waves_so_far(study, home=home)
     assert all(wave.state == "running" for wave in midway.values())
     assert all(set(wave.in_question) <= {"near", "nearer"} for wave in midway.values())
-    assert numbers(study_results(study, home)) == numbers(undisturbed)
+    assert numbers(study_results(study, home)) == numbers(settled[1])
     names = [line.split()[0] for line in log.read_text().splitlines()]
     assert sum(n - 1 for n in Counter(names).values()) <= 4
 
 
-def test_status_and_plan_say_how_many_seeds_each_method_got(study, tmp_path):
+def test_status_and_plan_say_how_many_seeds_each_method_got(study, settled, tmp_path):
     assert waves_so_far(study, home=tmp_path) == {}
     assert (plan_of(study, home=tmp_path).n_final, plan_of(study, home=tmp_path).is_most) == (6 * 7, True)
-    results = study_results(study, tmp_path)
+    home, results = settled
     n = {label: len(found) for label, found in seeds_of(results).items()}
-    rows = status_of(study, home=tmp_path)
+    rows = status_of(study, home=home)
     assert [(row.final_done, row.final_wanted) for row in rows] == [(n[row.job], n[row.job]) for row in rows]
-    wave = waves_so_far(study, home=tmp_path)["icons"]
+    wave = waves_so_far(study, home=home)["icons"]
     assert wave.seeds == {"near": n["icons/near"], "nearer": n["icons/nearer"], "far": 3}
     assert wave.state in ("settled", "limit")
     assert f"seeds: near {n['icons/near']}, nearer {n['icons/nearer']}, far 3" in wave.sentence
 
 
-def test_verdicts_pay_for_every_look_on_table_and_page(study, tmp_path):
-    results = study_results(study, tmp_path)
+def test_verdicts_pay_for_every_look_on_table_and_page(settled):
+    home, results = settled
     found = tables_of(results)[0].table
     once = compare_values(found.values(), margin=0.001)
     comparison = found.comparisons["map@r"]
@@ -150,7 +144,7 @@ def test_verdicts_pay_for_every_look_on_table_and_page(study, tmp_path):
     # The pair whose methods have the same seeds now and at the last look is wider than a single look would have it.
     last, single = comparison.pair("near", "nearer"), once.pair("near", "nearer")
     assert last.high - last.low > single.high - single.low
-    page = page_text(from_study(results, home=tmp_path, title="margins"))
+    page = page_text(from_study(results, home=home, title="margins"))
     assert "Seeds were added in waves:" in page
     assert "The intervals are wider to pay for looking after every wave" in page
     assert "an equal number is fairer" not in page
@@ -171,9 +165,8 @@ def test_seeds_of_another_study_do_not_count_and_its_own_are_fixed(study, tmp_pa
     assert {record.seed_procedure for result in again for record in result.runs} == {None}
 
 
-def test_a_table_of_some_methods_in_waves_and_some_not_is_flagged(study, tmp_path):
-    results = study_results(study, tmp_path)
-    methods = {result.job.method.label: result.runs for result in results if result.job.data.label == "icons"}
+def test_a_table_of_some_methods_in_waves_and_some_not_is_flagged(settled):
+    methods = {result.job.method.label: result.runs for result in settled[1] if result.job.data.label == "icons"}
     flags = {flag.flag: flag for flag in check_fairness(methods, metric="map@r").flags}
     assert "seeds" not in flags
     assert flags["waves"].text.startswith("Runs of each method: near ")
