@@ -87,10 +87,10 @@ def test_confidence_by_hand():
 
 def test_votes():
     labels = np.array([[1, 2, 2, 3, 1], [4, 4, 4, 0, 0], [7, -1, -1, -1, -1]])
-    found = vote(labels)
+    classes, counts = vote(labels)
     # Of equal counts the class of the nearest row.
-    assert found.classes.tolist() == [1, 4, 7]
-    assert found.counts.tolist() == [2, 3, 1]
+    assert classes.tolist() == [1, 4, 7]
+    assert counts.tolist() == [2, 3, 1]
 
 
 @pytest.mark.parametrize("is_raw", [False, True])

@@ -54,11 +54,8 @@ def suspect_labels(features: np.ndarray, labels: np.ndarray, *, seed: int = 0) -
     """Return how suspect each label is, from features (n, d) that were not trained on these labels."""
     classes, coded, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     require(len(classes) >= 2, f"label errors need two classes at least; got {len(classes)}", DataError)
-    require(
-        bool((sizes >= 3).any()),
-        "label errors need a class of three images at least: its label is judged by the others",
-        DataError,
-    )
+    few = "label errors need a class of three images at least: its label is judged by the others"
+    require(bool((sizes >= 3).any()), few, DataError)
     rows = _principal(features)
     folds = _folds(coded, seed)
     scores, suggested = np.full(len(rows), -np.inf), coded.copy()
@@ -115,8 +112,7 @@ def _principal(features: np.ndarray) -> np.ndarray:
         block = rows[begin : begin + _BLOCK]
         gram += block.T @ block
     _, axes = np.linalg.eigh(gram)
-    projected: np.ndarray = (rows @ axes[:, -DIM:].astype(np.float32)).astype(np.float64)
-    return projected
+    return np.asarray(rows @ axes[:, -DIM:].astype(np.float32), np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -297,11 +297,8 @@ def _append(
 
 def _numbered(info: IndexInfo, classes: Sequence[str] | None) -> tuple[tuple[str, ...], np.ndarray]:
     """Return the class names with new ones at the end, and the numbers of the classes of new rows."""
-    require(
-        not info.class_names or classes is not None,
-        "the rows of this index have classes; give those of the new rows: class folders, or a table with labels",
-        DataError,
-    )
+    refusal = "the rows of this index have classes; give those of the new rows: class folders, or a table with labels"
+    require(not info.class_names or classes is not None, refusal, DataError)
     if classes is None or (info.n > 0 and not info.class_names):
         return (), np.empty(0, np.int64)
     numbers = {name: number for number, name in enumerate(info.class_names)}
@@ -313,12 +310,8 @@ def _checked(block: np.ndarray, info: IndexInfo) -> np.ndarray:
     rows = np.ascontiguousarray(block, "<f4")
     require(bool(np.isfinite(rows).all()), "embeddings must be finite numbers; some of these are not", DataError)
     longest = float(np.sqrt(np.einsum("ij,ij->i", rows, rows).max(initial=0.0)))
-    require(
-        info.is_raw or longest <= UNIT_LENGTH,
-        f"rows must have length 1 to be compared by cosine; got {longest:.4g}. Normalise them, or create the index "
-        "with is_raw=True",
-        DataError,
-    )
+    refusal = f"rows must have length 1 to be compared by cosine; got {longest:.4g}. Normalise them, or use is_raw=True"
+    require(info.is_raw or longest <= UNIT_LENGTH, refusal, DataError)
     return rows
 
 

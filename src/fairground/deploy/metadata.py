@@ -106,10 +106,8 @@ class ModelMetadata:
             data = parse_json(text, origin, error=DataError)
             is_ours = data.pop("format", None) == FORMAT
             require(is_ours, f"{origin} is not the model.json of a fairground model", DataError)
-            version = data.pop("version")
-            require(
-                version == VERSION, f"{origin} has version {version} of the format; this one reads {VERSION}", DataError
-            )
+            refusal = f"{origin} has version {data['version']} of the format; this one reads {VERSION}"
+            require(data.pop("version") == VERSION, refusal, DataError)
             return cls(**_typed(data))
         except InputError:
             raise
@@ -132,11 +130,8 @@ class ModelMetadata:
 def _part(key: str, data: Mapping[str, Any]) -> ComponentSpec:
     name = data["name"]
     # Naming a class by dotted path imports its module, and importing runs it: not from a file one was handed.
-    require(
-        isinstance(name, str) and ":" not in name,
-        f"{key}={name} is a class outside fairground; model folders hold fairground's own parts only",
-        DataError,
-    )
+    refusal = f"{key}={name} is a class outside fairground; model folders hold fairground's own parts only"
+    require(isinstance(name, str) and ":" not in name, refusal, DataError)
     return ComponentSpec(name=name, settings={inner: value for inner, value in data.items() if inner != "name"})
 
 

@@ -143,9 +143,8 @@ def query_index(
 def _decision(index: Index, found: Sequence[Neighbour], rule: DecisionRule) -> QueryDecision:
     decision = QueryDecision(is_known=None, label=None, votes=0, voters=min(VOTERS, len(found)))
     if index.labels is not None and found:
-        voted = vote(np.array([[index.labels[neighbour.id] for neighbour in found[:VOTERS]]]))
-        label = index.info.class_names[int(voted.classes[0])]
-        decision = replace(decision, label=label, votes=int(voted.counts[0]))
+        classes, counts = vote(np.array([[index.labels[neighbour.id] for neighbour in found[:VOTERS]]]))
+        decision = replace(decision, label=index.info.class_names[int(classes[0])], votes=int(counts[0]))
     if not found or rule.threshold is None:
         return decision
     score, trials = found[0].similarity, rule.trials

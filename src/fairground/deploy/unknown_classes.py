@@ -25,7 +25,6 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -118,24 +117,17 @@ def mean_over_classes(values: np.ndarray, classes: np.ndarray) -> tuple[float, B
     return class_mean(numbers, classes), Bootstrap().of_mean(numbers, classes, over_classes=True)
 
 
-class Votes(NamedTuple):
-    """The class (q,) voted for, -1 where there is no row, and how many of the nearest rows have it."""
+def vote(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the most frequent of the labels (q, k) of the nearest rows, nearest first, and how many rows have it.
 
-    classes: np.ndarray
-    counts: np.ndarray
-
-
-def vote(labels: np.ndarray) -> Votes:
-    """Return the most frequent of the labels (q, k) of the nearest rows, nearest first; -1 stands for no row.
-
-    Of equal counts the class of the nearest row is taken.
+    -1 stands for no row. Of equal counts the class of the nearest row is taken.
     """
     is_row = labels >= 0
     counts = ((labels[:, :, None] == labels[:, None, :]) & is_row[:, None, :]).sum(2) * is_row
     # The first of the highest counts is the nearest row of its class.
     first = counts.argmax(1)
     rows = np.arange(len(labels))
-    return Votes(np.where(counts[rows, first] > 0, labels[rows, first], -1), counts[rows, first])
+    return np.where(counts[rows, first] > 0, labels[rows, first], -1), counts[rows, first]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -318,14 +310,14 @@ def open_set_trials(
         nearest[some, :width] = labels[numbers[:, :width]]
         known[some] = np.take_along_axis(found.similarities, order[:, :1], 1)[:, 0]
         tell(min(begin + _QUERIES, len(rows)), len(rows))
-    voted = vote(nearest)
+    voted, counts = vote(nearest)
     classes = labels[rows]
     return OpenSetTrials(
         classes=classes,
         unknown=unknown,
         known=known,
-        votes=voted.counts,
-        is_right=voted.classes == classes,
+        votes=counts,
+        is_right=voted == classes,
         has_own=np.bincount(labels)[classes] > 1,
         n_indexed=len(np.unique(labels)),
     )
