@@ -17,13 +17,13 @@ from fairground.recommendation.advice import (
 from fairground.recommendation.budget import Budget
 from fairground.recommendation.candidates import Candidate, plain
 from fairground.recommendation.decision import Decision, RankedMethod, decide
-from fairground.recommendation.measurements import Measurement, Measurements
+from fairground.recommendation.folder import Measurement, Measurements
 from fairground.recommendation.race import Race
 from fairground.reporting.rendering import write_race_page
 
 FROZEN = plain("frozen network")
 HEAD = Candidate(loss="SupCon", settings={"loss": "sup_con"}, steps=90)
-FOLDS = FoldSummary(n_classes=12, n_folds=3, n_repeats=3)
+FOLDS = FoldSummary(n_classes=12, n_folds=3)
 EASY = np.linspace(0.3, 0.7, 12)
 
 
@@ -113,7 +113,7 @@ def test_table_verdicts_and_advice_have_one_source() -> None:
 
 
 def test_without_any_measurement_the_frozen_network_is_what_there_is() -> None:
-    nothing = RankedMethod(candidate=FROZEN, label="frozen network", scores={}, n_repeats=0, seconds=0.0)
+    nothing = RankedMethod(candidate=FROZEN, scores={}, n_repeats=0, seconds=0.0)
     found = Decision(
         metric="recall@1",
         chosen=nothing,

@@ -8,7 +8,7 @@ import pytest
 from fairground.recommendation.budget import MARGIN, SHARES, Budget, TimeUpError
 from fairground.recommendation.candidates import STEPS, Candidate, frozen_candidates
 from fairground.recommendation.decision import decide
-from fairground.recommendation.measurements import Measurement, Measurements
+from fairground.recommendation.folder import Measurement, Measurements
 from fairground.recommendation.race import Race
 
 FROZEN, OTHER = frozen_candidates(64, 500, name="frozen network")[::9][:2]

@@ -8,11 +8,10 @@ import pytest
 from fairground.commands.load_model import load_model
 from fairground.commands.recommend import recommend
 from fairground.recommendation import recommendation, trunk_choice
-from fairground.recommendation.budget import SHARES, Budget
+from fairground.recommendation.budget import SHARES, Budget, RaceProgress
 from fairground.recommendation.candidates import plain
 from fairground.recommendation.folder import RecommendationFolder
 from fairground.recommendation.last_stages import FEWEST_STEPS, StageTraining
-from fairground.recommendation.race_progress import RaceProgress
 from fairground.recommendation.recommendation import Recommendation
 from fairground.recommendation.request import Request, choose_protocol
 from fairground.recommendation.trunk_choice import FIRST, TrunkScore, available_trunks, choose_trunk

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairground.commands.command import Answer
-from fairground.commands.options import HOME, Home, Quiet
+from fairground.commands.options import HOME, Home, Quiet, executor_of
 from fairground.commands.terminal import Verbatim
 
 if TYPE_CHECKING:
@@ -33,16 +33,13 @@ def demo(
 
     Example: fairground demo --seeds 5 --workers 4
     """
-    from fairground.commands.progress import study_progress
-    from fairground.records.store import Store
+    from fairground.commands.study import run_specs
     from fairground.reporting.page import build_page, picture
     from fairground.reporting.run_set import RunSet
     from fairground.reporting.table_formats import text
     from fairground.reporting.tables import ResultTable
     from fairground.spec.identity import method_of, name_of
     from fairground.spec.load import load_run
-    from fairground.studies.executors.processes import ProcessExecutor
-    from fairground.studies.scheduler import JOB, Scheduler
 
     # Seed by seed, so that an early look at the page compares all methods.
     specs, names = [], {}
@@ -51,11 +48,7 @@ def demo(
             specs.append(load_run(overrides={**overrides, **BUDGET, "seed": seed}))
             names[method_of(specs[-1])] = name
     titles = {name_of(spec): f"{spec.loss.name} seed {spec.seed}" for spec in specs}
-    with (
-        study_progress(len(specs), metric="map@r", is_quiet=quiet, titles=titles) as (watch, on_record),
-        ProcessExecutor(JOB, workers=workers, watch=watch) as executor,
-    ):
-        records = Scheduler(store=Store(home), executor=executor, on_record=on_record).run_specs(specs)
+    records = run_specs(specs, executor_of(workers=workers), home, quiet=quiet, titles=titles)
     runs = RunSet.in_home(records, home, names=names, title="Four losses on unseen icons")
     page = build_page(runs, out=home / "demo" / "report.html")
     image = picture(records, home / "demo" / "demo.png", names=names)

@@ -40,7 +40,7 @@ def reproduce(
     spawn = options.executor_of(**executor)
     study = find_begun(home, what)
     if study is None:
-        return _repeated(what, repeats, spawn, Store(home), quiet=quiet)
+        return _repeated(what, repeats, spawn, home, quiet=quiet)
     require(
         study.until_settled is None,
         f"study {study.name} adds seeds in waves (until_settled) and has no number of repeats: "
@@ -52,22 +52,23 @@ def reproduce(
 def _remade(plan: Path) -> Answer:
     from fairground.recommendation.final_model import remake_model
 
-    made = remake_model(plan)
-    same = "the weights are bit-identical" if made.is_same else "the weights differ: another machine rounds otherwise"
-    line = f"recommendation {made.name} made again: {same} ({made.found[:16]})"
-    plain = {"name": made.name, "is_same": made.is_same, "weights_sha256": made.found}
-    return Answer(plain, [line], exit_code=0 if made.is_same else 1)
+    name, (wanted, found) = plan.parent.name, remake_model(plan)
+    is_same = wanted == found
+    same = "the weights are bit-identical" if is_same else "the weights differ: another machine rounds otherwise"
+    line = f"recommendation {name} made again: {same} ({found[:16]})"
+    plain = {"name": name, "is_same": is_same, "weights_sha256": found}
+    return Answer(plain, [line], exit_code=0 if is_same else 1)
 
 
-def _repeated(name: str, n_repeats: int, spawn: options.Spawn, store: Store, *, quiet: bool) -> Answer:
+def _repeated(name: str, n_repeats: int, spawn: options.Spawn, home: Path, *, quiet: bool) -> Answer:
     from fairground.reporting.headings import with_unit
     from fairground.reporting.table_formats import text
     from fairground.reporting.tables import ResultTable
 
-    first = store.get(name)
+    first = Store(home).get(name)
     spec = run_from_plain(dict(first.spec))
     specs = [replace(spec, seed=spec.seed + 1 + repeat) for repeat in range(n_repeats)]
-    repeats = run_specs(specs, spawn, store, metric=spec.evaluation.select_by, quiet=quiet)
+    repeats = run_specs(specs, spawn, home, quiet=quiet)
     is_any = any(record.state == "done" for record in repeats)
     require(is_any, "none of the repeats finished: " + str(repeats[0].failure), FairgroundError)
     table = ResultTable.from_records(repeats)

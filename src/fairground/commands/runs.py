@@ -1,17 +1,18 @@
 """Runs as Python users see them, and how to find them by their settings."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import UserList
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 from fairground.commands.options import home_folder
 from fairground.commands.overrides import Setting, keyword_overrides
 from fairground.errors import require
 from fairground.records.record import EpochRow, RunRecord, State
 from fairground.records.run_folder import RunFolder
-from fairground.records.store import Filters, Store
+from fairground.records.store import Store
 from fairground.spec.catalogue import canonical, nearest
 from fairground.spec.run import ROOM_OF
 
@@ -64,32 +65,16 @@ class Run:
         return f"<Run {self.name}: {about}{''.join(scores[:2])}>"
 
 
-class RunList(Sequence[Run]):
+class RunList(UserList[Run]):
     """Some runs, in the order they were stored."""
-
-    def __init__(self, runs: Sequence[Run]) -> None:
-        self._runs = tuple(runs)
 
     @property
     def records(self) -> tuple[RunRecord, ...]:
         """The records of the runs."""
-        return tuple(run.record for run in self._runs)
-
-    @overload
-    def __getitem__(self, place: int) -> Run: ...
-    @overload
-    def __getitem__(self, place: slice) -> "RunList": ...
-    def __getitem__(self, place: int | slice) -> "Run | RunList":
-        return RunList(self._runs[place]) if isinstance(place, slice) else self._runs[place]
-
-    def __len__(self) -> int:
-        return len(self._runs)
-
-    def __iter__(self) -> Iterator[Run]:
-        return iter(self._runs)
+        return tuple(run.record for run in self)
 
     def __repr__(self) -> str:
-        return "\n".join(map(repr, self._runs)) or "<no runs>"
+        return "\n".join(map(repr, self)) or "<no runs>"
 
 
 def runs(
@@ -111,7 +96,11 @@ def runs(
     for key, value in wanted.items():
         if key in ROOM_OF and value is not None:
             wanted[key] = canonical(ROOM_OF[key], str(value))
-    found = named_records(store, names) if names else store.records(**_filters(wanted, state))
+    # What the store can search by itself.
+    columns = {"loss": "loss", "data": "dataset", "protocol": "protocol", "seed": "seed"}
+    searched: Any = {columns[key]: value for key, value in wanted.items() if key in columns}
+    searched |= {} if state is None else {"state": state}
+    found = named_records(store, names) if names else store.records(**searched)
     records = [record for record in found if state is None or record.state == state]
     if not (trials or names):
         records = without_trials(records)
@@ -139,14 +128,6 @@ def named_records(store: Store, names: Sequence[str]) -> list[RunRecord]:
 def without_trials(records: Iterable[RunRecord]) -> list[RunRecord]:
     """Leave out the trials of a search, and the models that a study joined out of others."""
     return [record for record in records if not record.is_trial and "ensemble" not in record.spec]
-
-
-def _filters(wanted: Mapping[str, Any], state: State | None) -> Filters:
-    """Return what the store can search by itself."""
-    columns = {"loss": "loss", "data": "dataset", "protocol": "protocol", "seed": "seed"}
-    found: dict[str, Any] = {columns[key]: value for key, value in wanted.items() if key in columns}
-    filters: Filters = {**found, **({} if state is None else {"state": state})}  # type: ignore[typeddict-item]
-    return filters
 
 
 def _settings(record: RunRecord) -> dict[str, Any]:

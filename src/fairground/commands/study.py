@@ -3,7 +3,7 @@
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -221,7 +221,7 @@ def study_command(
     spawn = options.executor_of(**executor)
     if action == "plan":
         if measure:
-            run_specs(cost_probes(found), spawn, Store(home), metric=found.selection.metric, quiet=quiet)
+            run_specs(cost_probes(found), spawn, home, quiet=quiet)
         return _plan(found, rest, home, executor["workers"], images_per_second)
     # What Ray prints must not end up in what a program reads.
     with prints_on_stderr() if executor["executor"] == "ray" else nullcontext():
@@ -229,14 +229,15 @@ def study_command(
 
 
 def run_specs(
-    specs: Sequence[RunSpec], spawn: options.Spawn, store: Store, *, metric: str, quiet: bool
+    specs: Sequence[RunSpec], spawn: options.Spawn, home: Path, *, quiet: bool, titles: Mapping[str, str] | None = None
 ) -> list[RunRecord]:
     """Return the records of some runs; finished ones are not repeated."""
+    metric = specs[0].evaluation.select_by
     with (
-        study_progress(len(specs), metric=metric, is_quiet=quiet) as (watch, on_record),
+        study_progress(len(specs), metric=metric, is_quiet=quiet, titles=titles) as (watch, on_record),
         spawn(JOB, watch) as executor,
     ):
-        return Scheduler(store=store, executor=executor, on_record=on_record).run_specs(specs)
+        return Scheduler(store=Store(home), executor=executor, on_record=on_record).run_specs(specs)
 
 
 def _plan(found: StudySpec, typed: Sequence[str], home: Path, workers: int, images_per_second: float | None) -> Answer:

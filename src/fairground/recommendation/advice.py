@@ -39,7 +39,6 @@ class FoldSummary:
 
     n_classes: int
     n_folds: int
-    n_repeats: int
 
     @property
     def per_fold(self) -> int:

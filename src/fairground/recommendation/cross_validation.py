@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from fairground.contracts.table import ImageTable
 from fairground.errors import DivergedError
 from fairground.evaluation.metric_scores import evaluate_in_detail, metric_named
 from fairground.spec.adaptation import AdaptationSpec
@@ -20,8 +20,7 @@ MOST_FOLDS = 4
 MOST_BLOCKS = 24
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fold:
+class Fold(NamedTuple):
     """Rows that train and rows that validate; no class is in both."""
 
     train: np.ndarray
@@ -36,10 +35,6 @@ class ClassFolds:
     labels: np.ndarray
     seed: int
     most_folds: int = MOST_FOLDS
-
-    @classmethod
-    def of(cls, table: ImageTable, rows: np.ndarray, seed: int, *, most_folds: int = MOST_FOLDS) -> "ClassFolds":
-        return cls(rows=rows, labels=table.labels[rows], seed=seed, most_folds=most_folds)
 
     @property
     def classes(self) -> np.ndarray:
@@ -75,14 +70,6 @@ class ClassFolds:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FoldScores:
-    """Means over classes by metric, and those of the deciding metrics over groups of classes."""
-
-    scores: dict[str, float]
-    blocks: dict[str, tuple[float, ...]]
-
-
-@dataclass(frozen=True, kw_only=True)
 class CrossValidation:
     """Trains on the classes outside a fold and scores on those in it; `deciding` are some of the `metrics`."""
 
@@ -91,8 +78,11 @@ class CrossValidation:
     metrics: Sequence[str]
     deciding: Sequence[str]
 
-    def score(self, spec: AdaptationSpec, repeat: int) -> FoldScores:
-        """Return the scores of a method in one repeat; a method that diverged has the worst there are."""
+    def score(self, spec: AdaptationSpec, repeat: int) -> tuple[dict[str, float], dict[str, tuple[float, ...]]]:
+        """Return the means over classes by metric, and those of the deciding metrics over groups of classes.
+
+        A method that diverged has the worst scores there are.
+        """
         classes = self.folds.classes
         values = {metric: np.full(len(classes), np.nan) for metric in self.metrics}
         try:
@@ -112,5 +102,4 @@ class CrossValidation:
         means = {metric: float(np.nanmean(of)) for metric, of in values.items()}
         # A class of which every pair is left out says nothing.
         decided = {metric: np.nan_to_num(values[metric], nan=means[metric]) for metric in self.deciding}
-        blocks = {metric: tuple(self.folds.blocks(of)) for metric, of in decided.items()}
-        return FoldScores(scores=means, blocks=blocks)
+        return means, {metric: tuple(self.folds.blocks(of)) for metric, of in decided.items()}

@@ -15,7 +15,7 @@ from statistics import fmean
 from fairground.comparison.compare_values import compare_values
 from fairground.comparison.comparison_result import LEVEL, Comparison, Pair
 from fairground.recommendation.candidates import Candidate
-from fairground.recommendation.measurements import Measurements
+from fairground.recommendation.folder import Measurements
 from fairground.recommendation.race import Race
 from fairground.spec.measurement_names import goodness
 
@@ -30,10 +30,13 @@ class RankedMethod:
     """One method with its validation scores by metric: means over repeats and classes, or blocks of classes."""
 
     candidate: Candidate
-    label: str
     scores: dict[str, float]
     n_repeats: int
     seconds: float
+
+    @property
+    def label(self) -> str:
+        return self.candidate.label
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,18 +64,32 @@ class Decision:
 
 def decide(race: Race) -> Decision:
     """Return what to use, by validation classes alone."""
-    counts = {one.label: _fresh(race.known, one) for one in race.finalists}
+    known, plain = race.known, race.untrained[0]
+    counts = {one.label: known.n_fresh(one.label) for one in race.finalists}
     least = 2 if any(count >= 2 for count in counts.values()) else 1
     finalists = [one for one in race.finalists if counts[one.label] >= least]
-    is_confirmed = len(finalists) > 1 and finalists[0].label == race.untrained[0].label
+    is_confirmed = len(finalists) > 1 and finalists[0].label == plain.label
     if not is_confirmed:
-        finalists = _leading(race)
+        # No fresh repeat is complete: the frozen network and the best four of repeat 0.
+        scored = [one for one in race.entered.values() if known.get(one.label, 0) is not None]
+        ranked = sorted(scored, key=lambda one: (one.label != plain.label, -race.rank(one)))
+        finalists = ranked[:5] if ranked and ranked[0].label == plain.label else []
+    n_tried = len(known.methods())
     if len(finalists) < 2:
-        return _unmeasured(race)
+        frozen = _ranked(known, plain, [0])
+        return Decision(
+            metric=race.metric,
+            chosen=frozen,
+            frozen=frozen,
+            methods=(frozen,),
+            comparison=None,
+            n_tried=n_tried,
+            is_confirmed=False,
+        )
     # The best of repeat 0 were picked from all that were tried, so all of them count as compared.
-    n_looks = len(race.deciding) * (1 if is_confirmed else max(len(race.known.methods()), 1))
+    n_looks = len(race.deciding) * (1 if is_confirmed else max(n_tried, 1))
     repeats = range(1, min(counts[one.label] for one in finalists) + 1) if is_confirmed else range(1)
-    methods = [_ranked(race.known, one, repeats) for one in finalists]
+    methods = [_ranked(known, one, repeats) for one in finalists]
     found = [
         _by_metric(race, metric, methods, repeats, level=min(MOST_LEVEL, 1 - (1 - LEVEL) / n_looks))
         for metric in race.deciding
@@ -87,15 +104,19 @@ def _by_metric(
     """Return what to use by one metric; where it is not the first, nothing that the first puts below frozen."""
     is_first = metric == race.metric
     higher = race.higher_is_better if is_first else True
-    values = {one.label: dict(enumerate(_blocks(race.known, one.candidate, repeats, metric))) for one in methods}
+    values = {one.label: dict(enumerate(race.known.blocks(one.label, repeats, metric))) for one in methods}
     comparison = compare_values(values, level=level, higher_is_better=higher)
     frozen = methods[0]
+
+    def by_first(method: RankedMethod) -> float:
+        return goodness(method.scores[race.metric], race.higher_is_better)
+
     better = [
         method
         for method in methods[1:]
         if (pair := comparison.pair(method.label, frozen.label)).a == method.label
         and pair.verdict == "better"
-        and (is_first or _by_first(race, method) >= _by_first(race, frozen) - NOT_BELOW)
+        and (is_first or by_first(method) >= by_first(frozen) - NOT_BELOW)
     ]
     chosen = max(better, key=lambda one: goodness(comparison.estimate(one.label).mean, higher), default=frozen)
     order = {estimate.name: place for place, estimate in enumerate(comparison.methods)}
@@ -110,57 +131,12 @@ def _by_metric(
     )
 
 
-def _by_first(race: Race, method: RankedMethod) -> float:
-    return goodness(method.scores[race.metric], race.higher_is_better)
-
-
-def _leading(race: Race) -> list[Candidate]:
-    """Return the frozen network and the best four of repeat 0, where no fresh repeat is complete."""
-    scored = [one for one in race.entered.values() if race.known.get(one.label, 0) is not None]
-    ranked = sorted(scored, key=lambda one: -race.rank(one))
-    plain = [one for one in ranked if one.label == race.untrained[0].label]
-    return [*plain, *[one for one in ranked if one.label != race.untrained[0].label][:4]] if plain else []
-
-
-def _unmeasured(race: Race) -> Decision:
-    """Return the frozen network: there is nothing to compare it with."""
-    frozen = _ranked(race.known, race.untrained[0], [0])
-    return Decision(
-        metric=race.metric,
-        chosen=frozen,
-        frozen=frozen,
-        methods=(frozen,),
-        comparison=None,
-        n_tried=len(race.known.methods()),
-        is_confirmed=False,
-    )
-
-
-def _fresh(known: Measurements, candidate: Candidate) -> int:
-    """Return how many repeats from 1 on are there without a gap."""
-    count = 0
-    while known.get(candidate.label, count + 1) is not None:
-        count += 1
-    return count
-
-
 def _ranked(known: Measurements, candidate: Candidate, repeats: Sequence[int]) -> RankedMethod:
     found = [one for repeat in repeats if (one := known.get(candidate.label, repeat)) is not None]
-    scores = {metric: fmean(one.scores[metric] for one in found) for metric in (found[0].scores if found else {})}
+    if not found:
+        return RankedMethod(candidate=candidate, scores={}, n_repeats=0, seconds=0.0)
+    scores = {metric: fmean(one.scores[metric] for one in found) for metric in found[0].scores}
     # Deciding metrics are means over blocks, as they are compared.
-    decided = {
-        metric: fmean(_blocks(known, candidate, repeats, metric)) for metric in (found[0].blocks if found else {})
-    }
-    return RankedMethod(
-        candidate=candidate,
-        label=candidate.label,
-        scores=scores | decided,
-        n_repeats=len(found),
-        seconds=fmean(one.seconds for one in found) if found else 0.0,
-    )
-
-
-def _blocks(known: Measurements, candidate: Candidate, repeats: Sequence[int], metric: str) -> list[float]:
-    found = [known.get(candidate.label, repeat) for repeat in repeats]
-    held = [one.blocks[metric] for one in found if one is not None]
-    return [fmean(values) for values in zip(*held, strict=True)]
+    scores |= {metric: fmean(known.blocks(candidate.label, repeats, metric)) for metric in found[0].blocks}
+    seconds = fmean(one.seconds for one in found)
+    return RankedMethod(candidate=candidate, scores=scores, n_repeats=len(found), seconds=seconds)

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -85,21 +84,8 @@ def write_final_model(
     return write_model(model, folder).weights_sha256
 
 
-@dataclass(frozen=True, kw_only=True)
-class RemadeModel:
-    """The checksum of the weights of the plan, and of those made again."""
-
-    name: str
-    wanted: str
-    found: str
-
-    @property
-    def is_same(self) -> bool:
-        return self.wanted == self.found
-
-
-def remake_model(plan: Path) -> RemadeModel:
-    """Train what a plan says and return both checksums."""
+def remake_model(plan: Path) -> tuple[str, str]:
+    """Train what a plan says; return the checksum of the weights in the plan, and that of those made again."""
     asked: dict[str, Any] = read_json(plan, error=StoreError)
     require(bool(asked.get("rows")), f"{plan}: nothing was trained or measured yet, so there is nothing to repeat")
     spec = AdaptationSpec.from_plain(asked["adaptation"])
@@ -111,4 +97,4 @@ def remake_model(plan: Path) -> RemadeModel:
     with torch_threads(asked["threads"]):
         adapted = bench.fit(spec, rows)
     weights = to_bytes(bench.full_model(adapted).state_dict())
-    return RemadeModel(name=plan.parent.name, wanted=asked["weights_sha256"], found=hashlib.sha256(weights).hexdigest())
+    return asked["weights_sha256"], hashlib.sha256(weights).hexdigest()

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairground.recommendation.budget import Budget
+from fairground.recommendation.budget import Budget, RaceProgress
 from fairground.recommendation.candidates import Candidate, stage_candidates
-from fairground.recommendation.race_progress import RaceProgress
 from fairground.spec.adaptation import ALL, AdaptationSpec
 from fairground.training.adaptation import Workbench
 

@@ -16,7 +16,7 @@ from statistics import fmean
 
 from fairground.recommendation.budget import Budget, Phase, TimeUpError
 from fairground.recommendation.candidates import STEPS, Candidate, changed_leaders, started_from
-from fairground.recommendation.measurements import Measurement, Measurements
+from fairground.recommendation.folder import Measurement, Measurements
 from fairground.spec.measurement_names import goodness
 
 #: candidates that the first round measures though its share is used up, and that go on at least

@@ -24,30 +24,15 @@ from fairground.comparison.comparison_result import Comparison
 from fairground.deploy.metadata import Threshold
 from fairground.errors import DataError, DivergedError, require
 from fairground.evaluation.metric_scores import evaluate_in_detail
-from fairground.recommendation.advice import (
-    FoldSummary,
-    UnsealedScores,
-    advice_of,
-    table_columns,
-    table_rows,
-    verdicts_of,
-)
-from fairground.recommendation.budget import Budget
-from fairground.recommendation.candidates import (
-    Candidate,
-    frozen_candidates,
-    head_candidates,
-    network_candidates,
-    plain,
-)
-from fairground.recommendation.cross_validation import ClassFolds, CrossValidation
+from fairground.recommendation import advice, candidates
+from fairground.recommendation.budget import Budget, RaceProgress
+from fairground.recommendation.candidates import Candidate
+from fairground.recommendation.cross_validation import MOST_FOLDS, ClassFolds, CrossValidation
 from fairground.recommendation.decision import Decision, RankedMethod, decide
 from fairground.recommendation.final_model import find_thresholds, write_final_model
-from fairground.recommendation.folder import RecommendationFolder
+from fairground.recommendation.folder import Measurement, Measurements, RecommendationFolder
 from fairground.recommendation.last_stages import StageTraining
-from fairground.recommendation.measurements import Measurement, Measurements
 from fairground.recommendation.race import Race
-from fairground.recommendation.race_progress import RaceProgress
 from fairground.recommendation.request import SECOND, Request
 from fairground.recommendation.trunk_choice import choose_trunk, with_weights
 from fairground.records.store import Store
@@ -74,7 +59,7 @@ class Recommendation:
         self.rows = np.empty(0, np.int64)
         self.folds: ClassFolds | None = None
         self.race = Race(
-            untrained=[plain(request.choice.frozen)],
+            untrained=[candidates.plain(request.choice.frozen)],
             trained=(),
             measure=self._measure,
             known=Measurements(None, scope=""),
@@ -101,7 +86,7 @@ class Recommendation:
         self.bench.before_step = lambda: None
         decision = decide(self.race)
         model, thresholds = self._train_final(decision)
-        test = UnsealedScores() if is_stopped or not len(self.rows) else self._open_test(decision, model)
+        test = advice.UnsealedScores() if is_stopped or not len(self.rows) else self._open_test(decision, model)
         plan = self._write_model(decision, model, thresholds, test)
         result = self._write_page(decision, test, is_stopped=is_stopped)
         spent = self.folder.plan["spent"] + self.budget.used()
@@ -142,8 +127,9 @@ class Recommendation:
         self._keep_for_test(self.speed)
         self._say_embedded(counted.speed)
         # Where each fold is a training of the network from scratch, two have to do.
-        most = {"most_folds": 2} if self.request.is_small else {}
-        self.folds = ClassFolds.of(bench.table, self.rows, self.request.seed, **most)
+        most = 2 if self.request.is_small else MOST_FOLDS
+        labels = bench.table.labels[self.rows]
+        self.folds = ClassFolds(rows=self.rows, labels=labels, seed=self.request.seed, most_folds=most)
         self.validation = CrossValidation(
             bench=bench, folds=self.folds, metrics=self.request.metrics, deciding=self.request.deciding
         )
@@ -190,10 +176,10 @@ class Recommendation:
         race.known, race.n_folds = Measurements(self.folder.path, scope=scope), folds.n_folds
         methods, width, least = request.methods(), self.bench.width, folds.least_training_rows
         if request.is_small:
-            race.trained = network_candidates(methods)
+            race.trained = candidates.network_candidates(methods)
         else:
-            race.untrained = frozen_candidates(width, least, name=request.choice.frozen)
-            race.trained = head_candidates(methods, width, least)
+            race.untrained = candidates.frozen_candidates(width, least, name=request.choice.frozen)
+            race.trained = candidates.head_candidates(methods, width, least)
         race.deeper = self._deeper
         self.progress.say(
             f"{len(folds.classes)} classes validate in turn, in {folds.n_folds} folds; fresh repeats decide."
@@ -220,13 +206,13 @@ class Recommendation:
         self.progress.doing(f"{self.race.phase}: {candidate.label}")
         begun = self.budget.used()
         with torch_threads(_threads(candidate)):
-            found = self.validation.score(self._spec(candidate, repeat), repeat)
+            scores, blocks = self.validation.score(self._spec(candidate, repeat), repeat)
         return Measurement(
             scope=self.race.known.scope,
             method=candidate.label,
             repeat=repeat,
-            scores=found.scores,
-            blocks=found.blocks,
+            scores=scores,
+            blocks=blocks,
             seconds=self.budget.used() - begun,
         )
 
@@ -262,7 +248,7 @@ class Recommendation:
 
     # test
 
-    def _open_test(self, decision: Decision, model: AdaptedModel) -> UnsealedScores:
+    def _open_test(self, decision: Decision, model: AdaptedModel) -> advice.UnsealedScores:
         """Score the frozen network and the chosen method on all test classes, then the others while there is time."""
         bench, chosen, frozen = self.bench, decision.chosen, decision.frozen
         bench.sealed.end_selection(f"the race chose {chosen.label}")
@@ -292,7 +278,7 @@ class Recommendation:
                 values = np.nan_to_num(evaluated.per_class[decision.metric])
                 blocks[method] = dict(enumerate(self.folds.blocks(values)))
             last = self.budget.used() - begun
-        return UnsealedScores(
+        return advice.UnsealedScores(
             scores=scores,
             comparison=self._compare_test(decision, blocks),
             n_classes=len(np.unique(bench.table.labels[rows])),
@@ -314,7 +300,7 @@ class Recommendation:
     # write
 
     def _write_model(
-        self, decision: Decision, model: AdaptedModel, thresholds: tuple[Threshold, ...], test: UnsealedScores
+        self, decision: Decision, model: AdaptedModel, thresholds: tuple[Threshold, ...], test: advice.UnsealedScores
     ) -> dict[str, Any]:
         """Write the model folder, and return the plan that makes it again."""
         chosen, frozen, rows = decision.chosen, decision.frozen, np.sort(self.rows)
@@ -348,26 +334,25 @@ class Recommendation:
             "weights_sha256": checksum,
         }
 
-    def _write_page(self, decision: Decision, test: UnsealedScores, *, is_stopped: bool) -> dict[str, Any]:
+    def _write_page(self, decision: Decision, test: advice.UnsealedScores, *, is_stopped: bool) -> dict[str, Any]:
         """Write the page, and return all that it says as plain data."""
         folder, labels = self.folder, self.bench.table.labels
         elapsed = folder.plan["spent"] + self.budget.used()
-        folds = FoldSummary(
+        folds = advice.FoldSummary(
             n_classes=0 if self.folds is None else len(self.folds.classes),
             n_folds=1 if self.folds is None else self.folds.n_folds,
-            n_repeats=decision.chosen.n_repeats,
         )
-        advice = advice_of(decision, test, folds, first=self.request.by, elapsed=elapsed)
-        columns = table_columns(self.request.shown, is_open=test.is_open)
-        rows = table_rows(decision, test, self.request.shown)
+        sentences = advice.advice_of(decision, test, folds, first=self.request.by, elapsed=elapsed)
+        columns = advice.table_columns(self.request.shown, is_open=test.is_open)
+        rows = advice.table_rows(decision, test, self.request.shown)
         write_race_page(
             folder.page,
             title=self.request.title,
             frozen=decision.frozen.label,
-            advice=advice,
+            advice=sentences,
             columns=columns,
             rows=rows,
-            verdicts=verdicts_of(decision),
+            verdicts=advice.verdicts_of(decision),
             steps=self.progress.sentences,
             commands=(
                 f"fairground embed {folder.model.absolute()} MY_IMAGES -o embeddings.npz",
@@ -386,12 +371,12 @@ class Recommendation:
             "chosen": decision.chosen.label,
             "is_frozen": decision.is_frozen,
             "metric": decision.metric,
-            "advice": advice,
+            "advice": sentences,
             "columns": list(columns),
             "rows": [list(row) for row in rows],
             "validation": {method.label: method.scores for method in decision.methods},
             "test": {label: dict(scores) for label, scores in test.scores.items()},
-            "verdicts": verdicts_of(decision),
+            "verdicts": advice.verdicts_of(decision),
             "n_tried": decision.n_tried,
             "n_measurements": len(self.race.known),
             "is_stopped": is_stopped,

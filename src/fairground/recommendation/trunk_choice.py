@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.recommendation.budget import Budget
+from fairground.recommendation.budget import Budget, RaceProgress
 from fairground.recommendation.candidates import plain
 from fairground.recommendation.cross_validation import ClassFolds, CrossValidation
-from fairground.recommendation.race_progress import RaceProgress
 from fairground.recommendation.request import Request
 from fairground.spec.load import load_run
 from fairground.spec.measurement_names import goodness
@@ -89,13 +88,11 @@ def try_trunk(
     done = bench.embed(rows, is_time=lambda: budget.used() < until, tell=progress.counted(f"trying {trunk}"))
     if len(done) < (min(least, len(rows)) if sample is None else len(rows)):
         return None
-    validation = CrossValidation(
-        bench=bench,
-        folds=ClassFolds.of(bench.table, np.sort(done), seed),
-        metrics=request.deciding,
-        deciding=request.deciding,
-    )
-    scores = validation.score(plain(request.choice.frozen).spec(kind, base, seed), 0).scores
-    further = [scores[metric] for metric in request.deciding[1:]]
+    rows = np.sort(done)
+    folds = ClassFolds(rows=rows, labels=bench.table.labels[rows], seed=seed)
+    deciding = request.deciding
+    validation = CrossValidation(bench=bench, folds=folds, metrics=deciding, deciding=deciding)
+    scores, _ = validation.score(plain(request.choice.frozen).spec(kind, base, seed), 0)
+    further = [scores[metric] for metric in deciding[1:]]
     rank = fmean([goodness(scores[request.by], request.is_higher), *further])
     return TrunkScore(trunk, scores[request.by], rank, done)
