@@ -93,7 +93,9 @@ def _opened(path: Path) -> Iterator[Image.Image]:
             open_file(path, error=PictureError, what=f"image '{path}'") as file,
             Image.open(file, formats=_formats()) as image,
         ):
-            _check_size(path, image.width, image.height)
+            width, height = image.size
+            require(width > 0 and height > 0, f"image '{path}' has no pixels: it is {width} x {height}", PictureError)
+            require(width * height <= MAX_PIXELS, _bomb(path, f"{width} x {height} pixels"), PictureError)
             yield image
     except PictureError:
         raise
@@ -102,14 +104,12 @@ def _opened(path: Path) -> Iterator[Image.Image]:
     except MemoryError as error:
         raise PictureError(f"image '{path}' does not fit in memory") from error
     except UnidentifiedImageError as error:
-        raise PictureError(f"image '{path}' is corrupt or of a format that is not read ({_names()})") from error
+        read = ", ".join(_formats())
+        raise PictureError(f"image '{path}' is corrupt or of a format that is not read ({read})") from error
     except Exception as error:  # decoders raise whatever they stumble upon in a corrupt file
-        raise PictureError(f"image '{path}' cannot be read: {_reason(error)}") from error
-
-
-def _check_size(path: Path, width: int, height: int) -> None:
-    require(width > 0 and height > 0, f"image '{path}' has no pixels: it is {width} x {height}", PictureError)
-    require(width * height <= MAX_PIXELS, _bomb(path, f"{width} x {height} pixels"), PictureError)
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        reason = "it is truncated" if "truncated" in reason.lower() else reason
+        raise PictureError(f"image '{path}' cannot be read: {reason}") from error
 
 
 def _bomb(path: Path, claim: str) -> str:
@@ -130,7 +130,8 @@ def _orientation(image: Image.Image) -> int:
 def _as_rgb(image: Image.Image, path: Path) -> Image.Image:
     mode = image.mode
     if mode == "RGB" and "transparency" not in image.info:
-        return image.copy() if image.readonly else _detached(image)
+        # An image that knows nothing of its file, where possible without copying its pixels.
+        return image.copy() if image.readonly else image._new(image.im)
     if mode.startswith("I;16") or (mode == "I" and image.format in {"PNG", "PPM"}):
         # Pillow's own conversion would clip at 255, which leaves white.
         return Image.fromarray((np.asarray(image).astype(np.uint32) >> 8).astype(np.uint8)).convert("RGB")
@@ -145,22 +146,8 @@ def _as_rgb(image: Image.Image, path: Path) -> Image.Image:
     return image.convert("RGB")
 
 
-def _detached(image: Image.Image) -> Image.Image:
-    """Return the loaded pixels as an image that knows nothing of its file, without copying them."""
-    return image._new(image.im)
-
-
-def _reason(error: Exception) -> str:
-    words = str(error).strip().rstrip(".") or type(error).__name__
-    return "it is truncated" if "truncated" in words.lower() else " ".join(words.split())
-
-
 @cache
 def _formats() -> tuple[str, ...]:
     # Naming a format that this build of Pillow lacks would be an error of its own.
     Image.init()
     return tuple(name for name in _FORMATS if name in Image.OPEN)
-
-
-def _names() -> str:
-    return ", ".join(_formats())

@@ -1,7 +1,6 @@
 """Ready-made features in the place of images: rows of numbers, left on disk where the file allows it."""
 
 import hashlib
-from typing import NoReturn
 
 import numpy as np
 import torch
@@ -12,6 +11,7 @@ from fairground.errors import DataError, require
 
 #: rows looked at in one go
 _BLOCK_BYTES = 2**24
+_NO_SIZE = "features have no height and width, so this transform cannot cut them; say transform=plain trunk=features"
 
 
 class FeatureRows(Images):
@@ -40,12 +40,10 @@ class FeatureRows(Images):
         return _as_float32(self._features[np.asarray(rows)])
 
     def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
-        """Refuse: features have no height and width."""
-        self._refuse()
+        raise DataError(_NO_SIZE)
 
     def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
-        """Refuse: nothing can be cut from features."""
-        self._refuse()
+        raise DataError(_NO_SIZE)
 
     def fingerprint(self) -> str:
         digest = hashlib.sha256(f"{self._features.shape} {self._features.dtype.str}".encode())
@@ -68,11 +66,6 @@ class FeatureRows(Images):
             f"{origin}: {len(bad)} of {len(self._features)} rows are not finite numbers as float32: rows {shown} "
             "(counted from 0)",
             DataError,
-        )
-
-    def _refuse(self) -> NoReturn:
-        raise DataError(
-            "features have no height and width, so this transform cannot cut them; say transform=plain trunk=features"
         )
 
 

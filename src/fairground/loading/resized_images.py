@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -63,11 +63,7 @@ def build(folder: Path, source: "ImageFiles", side: int, tell: Tell | None, inde
 
 def file_times(paths: Sequence[Path]) -> np.ndarray:
     """Return when each file was last changed, in nanoseconds; -1 for one that is not there."""
-    times = np.full(len(paths), -1, np.int64)
-    for number, path in enumerate(paths):
-        with suppress(OSError):
-            times[number] = path.stat().st_mtime_ns
-    return times
+    return np.array([path.stat().st_mtime_ns if path.exists() else -1 for path in paths], np.int64)
 
 
 def file_hash(path: Path) -> np.ndarray:
@@ -250,11 +246,9 @@ class CacheEntry:
 
 def list_caches() -> list[CacheEntry]:
     """Return every cache of this user, the one longest unused first."""
-    found: list[CacheEntry | None] = []
-    for kind in get_args(CacheKind):
-        root = cache_root(kind)
-        folders = [path for path in root.iterdir() if path.is_dir()] if root.is_dir() else []
-        found += [_entry(kind, folder) for folder in folders if folder.suffix in ("", ".part")]
+    kinds: tuple[CacheKind, ...] = get_args(CacheKind)
+    folders = [(kind, path) for kind in kinds for path in cache_root(kind).glob("*") if path.suffix in ("", ".part")]
+    found = [_entry(kind, folder) for kind, folder in folders if folder.is_dir()]
     return sorted((entry for entry in found if entry is not None), key=lambda entry: (entry.last_used, entry.key))
 
 
@@ -297,28 +291,21 @@ def _entry(kind: CacheKind, folder: Path) -> CacheEntry | None:
         last_used = max((path.stat().st_mtime for path in marks), default=folder.stat().st_mtime)
     except OSError:
         return None
-    index: dict[str, object] = {}
+    index: dict[str, Any] = {}
     with suppress(OSError, ValueError):
         index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
-    counts = {name: index.get(name) for name in ("n", "side", "n_frozen")}
-    known = {name: count if isinstance(count, int) else 0 for name, count in counts.items()}
     return CacheEntry(
         kind=kind,
         key=folder.stem,
-        source=str(index.get("source", "")),
-        n_images=known["n"],
-        side=known["side"],
-        trunk=str(index.get("trunk", "")),
-        n_frozen=known["n_frozen"],
-        n_bytes=sum(_on_disk(file) for file in files),
+        source=index.get("source", ""),
+        n_images=index.get("n", 0),
+        side=index.get("side", 0),
+        trunk=index.get("trunk", ""),
+        n_frozen=index.get("n_frozen", 0),
+        n_bytes=sum(min(file.st_size, 512 * getattr(file, "st_blocks", file.st_size)) for file in files),
         last_used=last_used,
         is_complete=folder.suffix == "" and bool(index),
     )
-
-
-def _on_disk(file: os.stat_result) -> int:
-    blocks: int = getattr(file, "st_blocks", -1)
-    return file.st_size if blocks < 0 else min(file.st_size, 512 * blocks)
 
 
 class PreparedImages(Images):
@@ -339,7 +326,7 @@ class PreparedImages(Images):
     def channels(self) -> int:
         return 3
 
-    def prepare(self, tell: Callable[[int, int], None] | None = None) -> None:
+    def prepare(self, tell: Tell | None = None) -> None:
         """Open the cache; build it first where it is missing or its files have changed, telling (done, total)."""
 
         def heard(done: int, total: int) -> None:
@@ -400,7 +387,6 @@ class PreparedImages(Images):
         return self.source.fingerprint()
 
     def _ready(self) -> Cache:
-        if self._cache is None:
-            self.prepare()
+        self.prepare()
         assert self._cache is not None
         return self._cache

@@ -1,9 +1,10 @@
 """What the samplers that look at embeddings share: the memory bank, and when batches are mined from it."""
 
+import inspect
 import tempfile
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Required, TypedDict
 
 import numpy as np
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor
 from fairground.contracts.sampler import Labels
 from fairground.errors import DataError, DivergedError, require
 from fairground.functional.pairs import normalize
-from fairground.samplers._class_draws import ClassSampler, mark_repeats, n_class_slots
+from fairground.samplers import _class_draws as draws
 
 Mine = Literal["batch", "epoch"]
 #: rows filled at a time, so that filling a mapped bank needs little memory besides
@@ -66,7 +67,7 @@ class MemoryBank:
         seen = self._checked(embeddings.detach().to(self.table))
         rows = rows.to(self.table.device)
         # Writing to one place twice leaves the winner open, and with it the resumed run.
-        is_last = ~mark_repeats(rows.flip(0).unsqueeze(0))[0].flip(0)
+        is_last = ~draws.mark_repeats(rows.flip(0).unsqueeze(0))[0].flip(0)
         rows, seen = rows[is_last], seen[is_last]
         if self._momentum > 0:
             seen = self._checked(self._momentum * self.table[rows] + (1 - self._momentum) * seen)
@@ -77,7 +78,6 @@ class MemoryBank:
         return {} if self._table is None else {"bank": self._table}
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """Take back what `state_dict` gave."""
         if "bank" in state:
             self._table = self._allocate(state["bank"].shape[1])
             self._table.copy_(state["bank"])
@@ -97,7 +97,23 @@ class MemoryBank:
             return torch.from_numpy(np.memmap(file, dtype=np.float32, mode="w+", shape=(self._n_rows, width)))
 
 
-class EmbeddedSampler(ClassSampler):
+class BankSettings(TypedDict, total=False):
+    """The settings of an `EmbeddedSampler`, which explains them."""
+
+    labels: Required[Labels]
+    batch_size: Required[int]
+    per_class: int
+    pool: int
+    mine: Mine
+    momentum: float
+    update: bool
+    normalise: bool
+    projection: int
+    memory_limit: float
+    seed: int
+
+
+class EmbeddedSampler(draws.ClassSampler):
     """Mines every batch from a pool drawn from the memory bank.
 
     `pool` is b*, the number of images that a batch of `per_class` images per class is chosen from. `mine` says when:
@@ -108,24 +124,32 @@ class EmbeddedSampler(ClassSampler):
     """
 
     needs_embeddings: ClassVar[bool] = True
+    __signature__: ClassVar[inspect.Signature]
+
+    def __init_subclass__(cls) -> None:
+        """Show the settings that a sampler passes on as `**bank` in its signature."""
+        own = inspect.signature(cls).parameters.values()
+        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in own):
+            shared = inspect.signature(EmbeddedSampler).parameters.values()
+            cls.__signature__ = inspect.Signature([*shared, *[one for one in own if one.kind is one.KEYWORD_ONLY]])
 
     def __init__(
         self,
         *,
         labels: Labels,
         batch_size: int,
-        per_class: int,
-        pool: int,
-        mine: Mine,
-        momentum: float,
-        update: bool,
-        normalise: bool,
-        projection: int,
-        memory_limit: float,
-        seed: int,
+        per_class: int = 4,
+        pool: int = 1024,
+        mine: Mine = "batch",
+        momentum: float = 0.0,
+        update: bool = True,
+        normalise: bool = True,
+        projection: int = 0,
+        memory_limit: float = 4.0,
+        seed: int = 0,
     ) -> None:
         super().__init__(labels=labels, batch_size=batch_size, per_class=per_class, seed=seed)
-        self._n_slots = n_class_slots(batch_size, per_class)
+        self._n_slots = draws.n_class_slots(batch_size, per_class)
         require(len(labels) >= 2, f"a pool needs at least two images; the training split has {len(labels)}", DataError)
         require(pool >= batch_size, f"sampler.pool must be at least the batch size of {batch_size}; got {pool}")
         require(mine in ("batch", "epoch"), f"sampler.mine must be 'batch' or 'epoch'; got '{mine}'")
@@ -133,10 +157,7 @@ class EmbeddedSampler(ClassSampler):
         require(projection >= 0, f"sampler.projection must be 0 (off) or a number of dimensions; got {projection}")
         require(memory_limit >= 0, f"sampler.memory_limit must be 0 or more gigabytes; got {memory_limit}")
         self._bank = MemoryBank(len(labels), momentum=momentum, normalise=normalise, memory_limit=memory_limit * 1e9)
-        self._pool = pool
-        self._mine = mine
-        self._update = update
-        self._projection = projection
+        self._pool, self._mine, self._update, self._projection = pool, mine, update, projection
 
     @abstractmethod
     def choose(self, generator: torch.Generator) -> Tensor:
@@ -153,6 +174,18 @@ class EmbeddedSampler(ClassSampler):
             size = (points.shape[1], self._projection)
             points = points @ (torch.randn(size, generator=generator, device=generator.device) / size[1] ** 0.5)
         return points
+
+    def draw_candidates(self, n: int, replace_classes: bool, generator: torch.Generator) -> draws.Candidates:
+        """Return a pool and n candidates for a batch."""
+        return draws.draw_candidates(
+            self._classes,
+            pool=self._pool,
+            n_candidates=n,
+            n_slots=self._n_slots,
+            per_class=self._per_class,
+            replace_classes=replace_classes,
+            generator=generator,
+        )
 
     def fill(self, embeddings: Tensor) -> None:
         self._bank.fill(embeddings)

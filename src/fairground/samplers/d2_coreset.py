@@ -16,15 +16,14 @@ Departures from the paper
     code would stop. `density = False` leaves q out, and with it the pull towards the middle.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import Labels
 from fairground.errors import require
 from fairground.samplers._class_draws import draw_distinct
-from fairground.samplers._memory_bank import EmbeddedSampler, Mine
+from fairground.samplers._memory_bank import BankSettings, EmbeddedSampler
 from fairground.spec.space import Real
 
 
@@ -33,40 +32,13 @@ class D2CoresetSampler(EmbeddedSampler):
 
     tunable: ClassVar[dict[str, Real]] = {"spread": Real(low=0.0, high=4.0)}
 
-    def __init__(
-        self,
-        *,
-        labels: Labels,
-        batch_size: int,
-        per_class: int = 4,
-        pool: int = 1024,
-        spread: float = 1.0,
-        density: bool = True,
-        mine: Mine = "batch",
-        momentum: float = 0.0,
-        update: bool = True,
-        normalise: bool = True,
-        projection: int = 0,
-        memory_limit: float = 4.0,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            labels=labels,
-            batch_size=batch_size,
-            per_class=per_class,
-            pool=pool,
-            mine=mine,
-            momentum=momentum,
-            update=update,
-            normalise=normalise,
-            projection=projection,
-            memory_limit=memory_limit,
-            seed=seed,
-        )
+    def __init__(self, *, spread: float = 1.0, density: bool = True, **bank: Unpack[BankSettings]) -> None:
+        super().__init__(**bank)
         require(spread >= 0, f"sampler.spread must be 0 or more; got {spread}")
         require(
-            len(labels) >= self._n_slots,
-            f"sampler d2_coreset picks {self._n_slots} images per batch; the training split has {len(labels)}",
+            len(self._classes.rows) >= self._n_slots,
+            f"sampler d2_coreset picks {self._n_slots} images per batch; the training split has "
+            f"{len(self._classes.rows)}",
         )
         self._spread = spread
         self._density = density

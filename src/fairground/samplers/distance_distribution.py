@@ -16,15 +16,14 @@ Departures from the paper
     whatever their place, and adds the differences of mean and deviation: `cost = "roth_code"`.
 """
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Unpack
 
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import Labels
 from fairground.errors import require
-from fairground.samplers._class_draws import draw_candidates, require_classes
-from fairground.samplers._memory_bank import EmbeddedSampler, Mine
+from fairground.samplers._class_draws import require_classes
+from fairground.samplers._memory_bank import BankSettings, EmbeddedSampler
 
 
 class DistanceHistograms(NamedTuple):
@@ -44,58 +43,29 @@ class DistanceDistributionSampler(EmbeddedSampler):
     def __init__(
         self,
         *,
-        labels: Labels,
-        batch_size: int,
-        per_class: int = 4,
-        pool: int = 1024,
         candidates: int = 10,
         bins: int = 50,
         cost: Literal["w1", "roth_code"] = "w1",
         replace_classes: bool = False,
-        mine: Mine = "batch",
-        momentum: float = 0.0,
-        update: bool = True,
-        normalise: bool = True,
-        projection: int = 0,
-        memory_limit: float = 4.0,
-        seed: int = 0,
+        **bank: Unpack[BankSettings],
     ) -> None:
-        super().__init__(
-            labels=labels,
-            batch_size=batch_size,
-            per_class=per_class,
-            pool=pool,
-            mine=mine,
-            momentum=momentum,
-            update=update,
-            normalise=normalise,
-            projection=projection,
-            memory_limit=memory_limit,
-            seed=seed,
-        )
+        super().__init__(**bank)
         require(candidates >= 1, f"sampler.candidates must be at least 1; got {candidates}")
         require(bins >= 2, f"sampler.bins must be at least 2; got {bins}")
         require(cost in ("w1", "roth_code"), f"sampler.cost must be 'w1' or 'roth_code'; got '{cost}'")
         require(
-            batch_size >= 2, f"a batch of {batch_size} has no distances to match: the batch size must be at least 2"
+            self._batch_size >= 2,
+            f"a batch of {self._batch_size} has no distances to match: the batch size must be at least 2",
         )
         if not replace_classes:
-            require_classes(self._classes.n_classes, self._n_slots, per_class)
+            require_classes(self._classes.n_classes, self._n_slots, self._per_class)
         self._n_candidates = candidates
         self._n_bins = bins
         self._cost = cost
         self._replace_classes = replace_classes
 
     def choose(self, generator: torch.Generator) -> Tensor:
-        drawn = draw_candidates(
-            self._classes,
-            pool=self._pool,
-            n_candidates=self._n_candidates,
-            n_slots=self._n_slots,
-            per_class=self._per_class,
-            replace_classes=self._replace_classes,
-            generator=generator,
-        )
+        drawn = self.draw_candidates(self._n_candidates, self._replace_classes, generator)
         points = self.points(drawn.rows, generator)
         histograms = distance_histograms(points, drawn.batches, self._n_bins)
         costs = wasserstein(histograms.parts, histograms.whole, histograms.width)

@@ -15,65 +15,31 @@ Departures from the paper
     of candidates is that of the released code, in which the name of this sampler leads nowhere (erratum E44).
 """
 
+from typing import Unpack
+
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import Labels
 from fairground.errors import require
-from fairground.samplers._class_draws import draw_candidates, require_classes
-from fairground.samplers._memory_bank import EmbeddedSampler, Mine
+from fairground.samplers._class_draws import require_classes
+from fairground.samplers._memory_bank import BankSettings, EmbeddedSampler
 
 
 class FrechetSampler(EmbeddedSampler):
     """Keeps the best of `candidates` batches by the Fréchet distance to their pool."""
 
-    def __init__(
-        self,
-        *,
-        labels: Labels,
-        batch_size: int,
-        per_class: int = 4,
-        pool: int = 1024,
-        candidates: int = 10,
-        replace_classes: bool = False,
-        mine: Mine = "batch",
-        momentum: float = 0.0,
-        update: bool = True,
-        normalise: bool = True,
-        projection: int = 0,
-        memory_limit: float = 4.0,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            labels=labels,
-            batch_size=batch_size,
-            per_class=per_class,
-            pool=pool,
-            mine=mine,
-            momentum=momentum,
-            update=update,
-            normalise=normalise,
-            projection=projection,
-            memory_limit=memory_limit,
-            seed=seed,
-        )
+    def __init__(self, *, candidates: int = 10, replace_classes: bool = False, **bank: Unpack[BankSettings]) -> None:
+        super().__init__(**bank)
         require(candidates >= 1, f"sampler.candidates must be at least 1; got {candidates}")
-        require(batch_size >= 2, f"a batch of {batch_size} has no covariance: the batch size must be at least 2")
+        require(
+            self._batch_size >= 2, f"a batch of {self._batch_size} has no covariance: the batch size must be at least 2"
+        )
         if not replace_classes:
-            require_classes(self._classes.n_classes, self._n_slots, per_class)
-        self._n_candidates = candidates
-        self._replace_classes = replace_classes
+            require_classes(self._classes.n_classes, self._n_slots, self._per_class)
+        self._n_candidates, self._replace_classes = candidates, replace_classes
 
     def choose(self, generator: torch.Generator) -> Tensor:
-        drawn = draw_candidates(
-            self._classes,
-            pool=self._pool,
-            n_candidates=self._n_candidates,
-            n_slots=self._n_slots,
-            per_class=self._per_class,
-            replace_classes=self._replace_classes,
-            generator=generator,
-        )
+        drawn = self.draw_candidates(self._n_candidates, self._replace_classes, generator)
         costs = frechet_distances(self.points(drawn.rows, generator), drawn.batches)
         return drawn.rows[drawn.batches[costs.argmin()]]
 

@@ -17,52 +17,25 @@ Departures from the paper
 """
 
 from math import ceil
+from typing import Unpack
 
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import Labels
 from fairground.errors import require
 from fairground.samplers._class_draws import draw_distinct
-from fairground.samplers._memory_bank import EmbeddedSampler, Mine
+from fairground.samplers._memory_bank import BankSettings, EmbeddedSampler
 
 
 class GreedyCoresetSampler(EmbeddedSampler):
     """Every next pick is the image farthest from all picks so far or, with `softened`, one of the farthest 3 %."""
 
-    def __init__(
-        self,
-        *,
-        labels: Labels,
-        batch_size: int,
-        per_class: int = 4,
-        pool: int = 1024,
-        softened: bool = False,
-        roth_code: bool = False,
-        mine: Mine = "batch",
-        momentum: float = 0.0,
-        update: bool = True,
-        normalise: bool = True,
-        projection: int = 0,
-        memory_limit: float = 4.0,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            labels=labels,
-            batch_size=batch_size,
-            per_class=per_class,
-            pool=pool,
-            mine=mine,
-            momentum=momentum,
-            update=update,
-            normalise=normalise,
-            projection=projection,
-            memory_limit=memory_limit,
-            seed=seed,
-        )
+    def __init__(self, *, softened: bool = False, roth_code: bool = False, **bank: Unpack[BankSettings]) -> None:
+        super().__init__(**bank)
         require(
-            len(labels) >= self._n_slots,
-            f"sampler greedy_coreset picks {self._n_slots} images per batch; the training split has {len(labels)}",
+            len(self._classes.rows) >= self._n_slots,
+            f"sampler greedy_coreset picks {self._n_slots} images per batch; the training split has "
+            f"{len(self._classes.rows)}",
         )
         self._softness = 0.03 if softened else 0.0
         self._roth_code = roth_code

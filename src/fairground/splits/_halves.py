@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable
+from fairground.contracts.table import ImageTable, SplitRows
 from fairground.errors import DataError, require
 
 
@@ -43,6 +43,27 @@ def classes_by_draw(table: ImageTable, classes: np.ndarray, seed: int) -> list[i
         return hashlib.sha256(f"{seed}:{table.class_names[label]}".encode()).hexdigest(), label
 
     return sorted(classes.tolist(), key=draw)
+
+
+def validated_by_draw(
+    name: str, table: ImageTable, order: list[int], validation: float, test: np.ndarray, hint: str = ""
+) -> SplitRows:
+    """Return a split in which the first classes of `order`, a fraction `validation` of them, validate."""
+    n_validation = round(validation * len(order))
+    require(
+        n_validation < len(order) and (n_validation > 0) == (validation > 0),
+        f"{name}.validation = {validation} of {len(order)} classes leaves {n_validation} to validate and "
+        f"{len(order) - n_validation} to train on; each needs one at least",
+        DataError,
+    )
+    parts = SplitRows(
+        train=rows_to_learn(table, np.array(order[n_validation:])),
+        validation=rows_to_learn(table, np.array(order[:n_validation], dtype=np.int64)),
+        test=test,
+        for_two_classes=hint,
+    )
+    parts.check(table.labels)
+    return parts
 
 
 def rows_by_draw(table: ImageTable, rows: np.ndarray, fractions: tuple[float, ...], seed: int) -> list[np.ndarray]:

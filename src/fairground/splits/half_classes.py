@@ -15,11 +15,9 @@ Departures from the paper
     own seeds, and no library's random numbers can move a class.
 """
 
-import numpy as np
-
 from fairground.contracts.table import ImageTable, Split, SplitRows
-from fairground.errors import DataError, require
-from fairground.splits._halves import class_halves, classes_by_draw, rows_to_learn
+from fairground.errors import require
+from fairground.splits._halves import class_halves, classes_by_draw, validated_by_draw
 
 
 class HalfClassesSplit(Split):
@@ -32,24 +30,10 @@ class HalfClassesSplit(Split):
     def __init__(self, *, validation: float = 0.2, seed: int = 0) -> None:
         require(0 <= validation < 1, f"half_classes.validation must be 0 or more and below 1; got {validation}")
         require(seed >= 0, f"half_classes.seed must be 0 or more; got {seed}")
-        self.validation = validation
-        self.seed = seed
+        self.validation, self.seed = validation, seed
 
     def parts(self, table: ImageTable) -> SplitRows:
         seen, test = class_halves(table)
-        n_validation = round(self.validation * len(seen))
-        require(
-            n_validation < len(seen) and (n_validation > 0) == (self.validation > 0),
-            f"half_classes.validation = {self.validation} of {len(seen)} classes leaves {n_validation} to validate and "
-            f"{len(seen) - n_validation} to train on; each needs one at least",
-            DataError,
-        )
+        hint = f"split.validation={2 / len(seen):.2g}" if len(seen) > 2 else ""
         order = classes_by_draw(table, seen, self.seed)
-        parts = SplitRows(
-            train=rows_to_learn(table, np.array(order[n_validation:])),
-            validation=rows_to_learn(table, np.array(order[:n_validation])),
-            test=test,
-            for_two_classes=f"split.validation={2 / len(seen):.2g}" if len(seen) > 2 else "",
-        )
-        parts.check(table.labels)
-        return parts
+        return validated_by_draw("half_classes", table, order, self.validation, test, hint)

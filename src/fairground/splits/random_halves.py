@@ -1,8 +1,7 @@
 """Half of the classes, drawn by a seed, are kept for the test; of the others a fraction validates.
 
 Formula
-    test       = the official test half where the data set marks one, otherwise floor(c / 2) of the c classes: those
-    whose
+    test       = the official test half where the data set marks one, otherwise the floor(c / 2) of the c classes whose
                  hash of seed and name comes first
     validation = round(validation * |seen|) of the seen classes, the next ones in the same order
     train      = the rest of the seen classes
@@ -20,7 +19,7 @@ import numpy as np
 
 from fairground.contracts.table import ImageTable, Split, SplitRows
 from fairground.errors import DataError, require
-from fairground.splits._halves import class_halves, classes_by_draw, rows_to_learn
+from fairground.splits._halves import class_halves, classes_by_draw, validated_by_draw
 
 
 class RandomHalvesSplit(Split):
@@ -29,8 +28,7 @@ class RandomHalvesSplit(Split):
     def __init__(self, *, validation: float = 0.2, seed: int = 0) -> None:
         require(0 <= validation < 1, f"random_halves.validation must be 0 or more and below 1; got {validation}")
         require(seed >= 0, f"random_halves.seed must be 0 or more; got {seed}")
-        self.validation = validation
-        self.seed = seed
+        self.validation, self.seed = validation, seed
 
     def parts(self, table: ImageTable) -> SplitRows:
         classes, test = np.unique(table.labels), np.empty(0, np.int64)
@@ -43,17 +41,4 @@ class RandomHalvesSplit(Split):
         if table.official_test is None:
             n_test = len(classes) // 2
             test, order = np.flatnonzero(np.isin(table.labels, order[:n_test])), order[n_test:]
-        n_validation = round(self.validation * len(order))
-        require(
-            n_validation < len(order) and (n_validation > 0) == (self.validation > 0),
-            f"random_halves.validation = {self.validation} of {len(order)} classes leaves {n_validation} to validate "
-            f"and {len(order) - n_validation} to train on; each needs one at least",
-            DataError,
-        )
-        parts = SplitRows(
-            train=rows_to_learn(table, np.array(order[n_validation:])),
-            validation=rows_to_learn(table, np.array(order[:n_validation], dtype=np.int64)),
-            test=test,
-        )
-        parts.check(table.labels)
-        return parts
+        return validated_by_draw("random_halves", table, order, self.validation, test)
