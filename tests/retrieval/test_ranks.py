@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from fairground.evaluation import EmbeddingView
-from fairground.retrieval import threshold_counts
 from fairground.retrieval.search_plan import SearchPlan, find_duplicate_rows
 from fairground.retrieval.tiles import EDGE, Tiles, edge_for
 from tests.metrics.oracle import hit_lists
@@ -61,20 +60,6 @@ def test_one_set_and_two_equal_sets_rank_alike():
     whole = places(EmbeddingView(points, labels, normalise=False))
     some = places(EmbeddingView(points, labels, normalise=False, query_rows=rows))
     assert some == [whole[row] for row in rows]
-
-
-def test_the_table_and_the_comparisons_agree(monkeypatch):
-    points, labels = gaussian(500, 4, 8)
-    by_table = places(EmbeddingView(points, labels))
-    seen = []
-    for row, ranks in enumerate(by_table):
-        unit = points / np.linalg.norm(points.astype(np.float64), axis=1, keepdims=True)
-        scores = unit @ unit[row].astype(np.float64)
-        scores[row] = -np.inf
-        order = np.argsort(-scores, kind="stable")
-        seen.append((np.flatnonzero(labels[order[:-1]] == labels[row]) + 1).tolist() == ranks)
-    assert threshold_counts.MANY < 500 / 4
-    assert np.mean(seen) > 0.99  # the loop above works in float64: a near-tie may fall the other way
 
 
 @pytest.mark.parametrize("d", [1, 7, 128, 500, 4096])

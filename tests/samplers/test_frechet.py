@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from scipy.linalg import sqrtm
 
 from fairground.errors import DataError, InputError
 from fairground.samplers import FrechetSampler
@@ -14,13 +13,16 @@ from tests.samplers.splits import clustered, even_split, seeded
 LABELS = even_split(n_classes=30, size=12)
 
 
-def by_roots(points, batch):
-    """The formula as the card has it: 1e-8 on the diagonal before the matrix root, and its real part."""
-    shift = points[batch].mean(0) - points.mean(0)
-    lift = 1e-8 * np.eye(points.shape[1])
-    own, whole = np.cov(points[batch].T), np.cov(points.T)
-    root = sqrtm((own + lift) @ (whole + lift)).real
-    return shift @ shift + np.trace(own + whole - 2 * root)
+def by_roots(points, subset):
+    """The formula, with a root of each product of covariances."""
+    part = points[subset]
+    shift = part.mean(0) - points.mean(0)
+    own, whole = np.cov(part.T), np.cov(points.T)
+    # The root of a product of covariances, by symmetric roots: no small imaginary parts to drop.
+    values, vectors = np.linalg.eigh(whole)
+    half = (vectors * np.sqrt(np.clip(values, 0, None))) @ vectors.T
+    root = np.sqrt(np.clip(np.linalg.eigvalsh(half @ own @ half), 0, None)).sum()
+    return shift @ shift + np.trace(own + whole) - 2 * root
 
 
 @pytest.mark.parametrize(("dimension", "per_class"), [(8, 4), (8, 2), (48, 4)])
@@ -58,18 +60,6 @@ def test_refusals():
         FrechetSampler(labels=LABELS, batch_size=112, per_class=2)
 
 
-def by_roots_of_frechet_distances(points, subset):
-    """The formula, with a root of each product of covariances."""
-    part = points[subset]
-    shift = part.mean(0) - points.mean(0)
-    own, whole = np.cov(part.T), np.cov(points.T)
-    # The root of a product of covariances, by symmetric roots: no small imaginary parts to drop.
-    values, vectors = np.linalg.eigh(whole)
-    half = (vectors * np.sqrt(np.clip(values, 0, None))) @ vectors.T
-    root = np.sqrt(np.clip(np.linalg.eigvalsh(half @ own @ half), 0, None)).sum()
-    return shift @ shift + np.trace(own + whole) - 2 * root
-
-
 def subsets_of(n, b, m, seed=0):
     return torch.stack([torch.randperm(n, generator=seeded(seed + i))[:b] for i in range(m)])
 
@@ -96,14 +86,14 @@ def test_the_whole_is_at_no_distance_from_itself():
 def test_agrees_with_matrix_roots(n, d, b):
     points = torch.randn(n, d, generator=seeded(), dtype=torch.float64) + 3
     subsets = subsets_of(n, b, 6)
-    expected = [by_roots_of_frechet_distances(points.numpy(), subset.numpy()) for subset in subsets]
+    expected = [by_roots(points.numpy(), subset.numpy()) for subset in subsets]
     np.testing.assert_allclose(frechet_distances(points, subsets).numpy(), expected, rtol=1e-7)
 
 
 def test_a_repeated_point_counts_twice():
     points = torch.randn(20, 3, generator=seeded(), dtype=torch.float64)
     subset = torch.tensor([[0, 0, 5, 7, 7, 9]])
-    expected = by_roots_of_frechet_distances(points.numpy(), subset[0].numpy())
+    expected = by_roots(points.numpy(), subset[0].numpy())
     assert frechet_distances(points, subset).item() == pytest.approx(expected, rel=1e-7)
 
 
