@@ -90,8 +90,6 @@ class InTurnSampler(BatchSampler):
     "metrics/found_first.py": '''
 """Found first: whether the nearest reference is relevant."""
 
-from typing import ClassVar
-
 import numpy as np
 
 from fairground.contracts.metric import Ranking, RankingMetric
@@ -100,7 +98,7 @@ from fairground.contracts.metric import Ranking, RankingMetric
 class FoundFirstMetric(RankingMetric):
     """Takes no settings."""
 
-    title: ClassVar[str] = "Found first"
+    title = "Found first"
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
         """Return one where the first place is relevant."""

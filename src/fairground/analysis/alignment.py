@@ -13,8 +13,8 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings
-from fairground.errors import DataError, require
+from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings, require
+from fairground.errors import DataError
 from fairground.functional.spectral import pair_blocks
 
 

@@ -14,8 +14,7 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings
-from fairground.errors import require
+from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings, require
 from fairground.functional.spectral import decay, singular_values
 
 

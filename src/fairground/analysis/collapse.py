@@ -16,8 +16,8 @@ Departures from the paper
 
 import torch
 
-from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings
-from fairground.errors import DataError, require
+from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings, require
+from fairground.errors import DataError
 from fairground.functional.spectral import collapse_of, spaced_rows
 
 

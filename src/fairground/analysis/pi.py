@@ -19,8 +19,8 @@ from typing import Literal
 
 import numpy as np
 
-from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings
-from fairground.errors import DataError, require
+from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings, require
+from fairground.errors import DataError
 
 Distance = Literal["cosine", "euclidean"]
 BLOCK = 2048

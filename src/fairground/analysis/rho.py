@@ -19,8 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings
-from fairground.errors import require
+from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings, require
 from fairground.functional.spectral import decay
 
 

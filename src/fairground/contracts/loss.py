@@ -15,7 +15,10 @@ from torch import Generator, Tensor, nn
 
 from fairground.contracts.choices import ChecksChoices
 from fairground.errors import require
-from fairground.spec.space import Range
+from fairground.spec.space import Integer, LogReal, Range, Real
+
+#: what the files of these parts need beside what is defined here
+__all__ = ["Integer", "LogReal", "Loss", "Range", "Real", "require"]
 
 
 class Triplets(NamedTuple):

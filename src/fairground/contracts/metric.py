@@ -13,6 +13,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from fairground.errors import require
+
+#: what the files of these parts need beside what is defined here
+__all__ = ["Metric", "require"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Ranking:

@@ -8,7 +8,11 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.loss import Pairs, Triplets, Tuples, require_batch
-from fairground.spec.space import Range
+from fairground.errors import require
+from fairground.spec.space import Choice, Range, Real
+
+#: what the files of these parts need beside what is defined here
+__all__ = ["Choice", "Miner", "Range", "Real", "require"]
 
 
 class Miner(ABC):

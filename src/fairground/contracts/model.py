@@ -11,6 +11,10 @@ from torch import Tensor, nn
 
 from fairground.contracts.table import Images
 from fairground.contracts.weights import PublishedWeights
+from fairground.errors import require
+
+#: what the files of these parts need beside what is defined here
+__all__ = ["Head", "require"]
 
 
 @dataclass(frozen=True, kw_only=True)

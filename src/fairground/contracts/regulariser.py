@@ -9,7 +9,11 @@ from torch import Tensor, nn
 from fairground.contracts.choices import ChecksChoices
 from fairground.contracts.loss import Loss, Tuples
 from fairground.contracts.model import Mixing
-from fairground.spec.space import Range
+from fairground.errors import require
+from fairground.spec.space import LogReal, Range, Real
+
+#: what the files of these parts need beside what is defined here
+__all__ = ["LogReal", "Range", "Real", "Regulariser", "require"]
 
 
 class Regulariser(ChecksChoices, nn.Module):

@@ -16,7 +16,10 @@ from torch.utils.data import Sampler
 
 from fairground.errors import DataError, require
 from fairground.spec.identity import child_seed
-from fairground.spec.space import Range
+from fairground.spec.space import Choice, Range, Real
+
+#: what the files of these parts need beside what is defined here
+__all__ = ["Choice", "Real", "require"]
 
 #: one whole number per image of the training split
 Labels = Tensor | np.ndarray

@@ -9,6 +9,9 @@ from torch import Tensor
 
 from fairground.errors import DataError, require
 
+#: what the files of these parts need beside what is defined here
+__all__ = ["ImageTable", "require"]
+
 
 class Images(ABC):
     """Something that gives images by row, as uint8; or ready-made features, which are images without height and width.

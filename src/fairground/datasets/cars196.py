@@ -13,12 +13,12 @@ Departures from the paper
 """
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable
-from fairground.errors import DataError, require
+from fairground.contracts.table import ImageTable, require
+from fairground.errors import DataError
 from fairground.loading.class_folders import class_folders, sub_folders
 from fairground.loading.image_dataset import OfficialDataset, class_folder_table, first_with, photo_table
 from fairground.spec.declarations import Counts
@@ -39,7 +39,7 @@ class Cars196Dataset(OfficialDataset):
 
     title = "Cars196"
     source = SOURCE
-    official: ClassVar[Counts] = Counts(train_classes=98, train_images=8054, test_classes=98, test_images=8131)
+    official = Counts(train_classes=98, train_images=8054, test_classes=98, test_images=8131)
 
     def find(self, root: Path) -> ImageTable:
         listed = first_with([root, root / "devkit"], "cars_annos.mat")

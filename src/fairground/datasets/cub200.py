@@ -14,12 +14,11 @@ Departures from the paper
 
 import re
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable
-from fairground.errors import DataError, require
+from fairground.contracts.table import ImageTable, require
+from fairground.errors import DataError
 from fairground.loading.class_folders import class_folders, sub_folders
 from fairground.loading.image_dataset import (
     OfficialDataset,
@@ -47,7 +46,7 @@ class Cub200Dataset(OfficialDataset):
 
     title = "CUB-200-2011"
     source = SOURCE
-    official: ClassVar[Counts] = Counts(train_classes=100, train_images=5864, test_classes=100, test_images=5924)
+    official = Counts(train_classes=100, train_images=5864, test_classes=100, test_images=5924)
 
     def find(self, root: Path) -> ImageTable:
         listed = first_with([root, root / "CUB_200_2011"], "images.txt")

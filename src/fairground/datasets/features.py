@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from fairground.contracts.table import Dataset, ImageTable
-from fairground.errors import DataError, require
+from fairground.contracts.table import Dataset, ImageTable, require
+from fairground.errors import DataError
 from fairground.loading.csv_columns import held_out, parts_from_words, read_parquet
 from fairground.loading.feature_rows import FeatureRows
 from fairground.records.arrays import array_names, map_array, map_npy, read_arrays

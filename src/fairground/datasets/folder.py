@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable
-from fairground.errors import DataError, require
+from fairground.contracts.table import ImageTable, require
+from fairground.errors import DataError
 from fairground.loading.class_folders import class_folders, sub_folders
 from fairground.loading.csv_columns import PARTS, held_out
 from fairground.loading.image_dataset import (

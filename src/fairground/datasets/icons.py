@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.contracts.table import Dataset, ImageTable
-from fairground.errors import DataError, require
+from fairground.contracts.table import Dataset, ImageTable, require
+from fairground.errors import DataError
 from fairground.loading.image_dataset import ImagesInMemory
 from fairground.records.arrays import read_arrays
 

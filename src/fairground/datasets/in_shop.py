@@ -13,12 +13,11 @@ Departures from the paper
 """
 
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable
-from fairground.errors import DataError, require
+from fairground.contracts.table import ImageTable, require
+from fairground.errors import DataError
 from fairground.loading.image_dataset import OfficialDataset, first_with, photo_table, read_words
 from fairground.spec.declarations import Counts
 
@@ -39,7 +38,7 @@ class InShopDataset(OfficialDataset):
 
     title = "In-Shop Clothes"
     source = SOURCE
-    official: ClassVar[Counts] = Counts(train_classes=3997, train_images=25882, test_classes=3985, test_images=26830)
+    official = Counts(train_classes=3997, train_images=25882, test_classes=3985, test_images=26830)
 
     def find(self, root: Path) -> ImageTable:
         listed = first_with([root, root / "Eval", root / "Anno"], LIST)

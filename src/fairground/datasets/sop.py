@@ -11,7 +11,6 @@ Departures from the paper
 """
 
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
@@ -35,7 +34,7 @@ class SopDataset(OfficialDataset):
 
     title = "Stanford Online Products"
     source = SOURCE
-    official: ClassVar[Counts] = Counts(train_classes=11318, train_images=59551, test_classes=11316, test_images=60502)
+    official = Counts(train_classes=11318, train_images=59551, test_classes=11316, test_images=60502)
 
     def find(self, root: Path) -> ImageTable:
         inner = root / "Stanford_Online_Products"

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable
-from fairground.errors import DataError, require
+from fairground.contracts.table import ImageTable, require
+from fairground.errors import DataError
 from fairground.loading.csv_columns import Columns, held_out, parts_from_words, read_columns
 from fairground.loading.image_dataset import PhotoDataset, check_prepared, photo_table
 

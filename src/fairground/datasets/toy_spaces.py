@@ -20,8 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from fairground.contracts.table import Dataset, ImageTable
-from fairground.errors import require
+from fairground.contracts.table import Dataset, ImageTable, require
 from fairground.loading.feature_rows import FeatureRows
 
 #: left, bottom, width and height of every piece of the two classes

@@ -12,8 +12,7 @@ Departures from the paper
 
 from torch import Tensor, nn
 
-from fairground.contracts.model import Head
-from fairground.errors import require
+from fairground.contracts.model import Head, require
 
 
 class LinearHead(Head):

@@ -14,20 +14,18 @@ Departures from the paper
 """
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.model import Head
-from fairground.errors import require
+from fairground.contracts.model import Head, require
 from fairground.functional.spectral import PrincipalAxes, principal_axes
 
 
 class PcaHead(Head):
     """`embedding_dim` is the number of axes kept; `standardise` divides by the deviation of each feature first."""
 
-    needs_features: ClassVar[bool] = True
+    needs_features = True
 
     def __init__(self, *, n_features: int, embedding_dim: int = 128, standardise: bool = True) -> None:
         super().__init__()

@@ -20,21 +20,19 @@ Departures from the paper
 """
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.model import Head
-from fairground.errors import require
+from fairground.contracts.model import Head, require
 from fairground.functional.spectral import ClassScatter, class_scatter
 
 
 class PldaHead(Head):
     """`embedding_dim` keeps the first principal axes of the result, none all as many as there are features."""
 
-    needs_features: ClassVar[bool] = True
-    needs_labels: ClassVar[bool] = True
+    needs_features = True
+    needs_labels = True
 
     def __init__(
         self, *, n_features: int, embedding_dim: int | None = None, shrinkage: float = 0.7, prior: float = 2.0

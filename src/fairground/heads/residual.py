@@ -13,19 +13,17 @@ Departures from the paper
 """
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.model import Head
-from fairground.errors import require
+from fairground.contracts.model import Head, require
 
 
 class ResidualHead(Head):
     """`rank` is that of the correction; `centre` takes the mean of the training features off first."""
 
-    needs_features: ClassVar[bool] = True
+    needs_features = True
 
     def __init__(self, *, n_features: int, rank: int = 64, centre: bool = True) -> None:
         super().__init__()

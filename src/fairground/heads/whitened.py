@@ -14,13 +14,11 @@ Departures from the paper
 """
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.model import Head
-from fairground.errors import require
+from fairground.contracts.model import Head, require
 from fairground.functional.spectral import PrincipalAxes, principal_axes
 
 #: of the largest deviation
@@ -30,7 +28,7 @@ _LEAST = 0.01
 class WhitenedHead(Head):
     """`embedding_dim` is the number of axes kept; `power` is how much of their spread is taken away."""
 
-    needs_features: ClassVar[bool] = True
+    needs_features = True
 
     def __init__(self, *, n_features: int, embedding_dim: int = 128, power: float = 1.0) -> None:
         super().__init__()

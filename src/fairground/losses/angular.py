@@ -16,12 +16,11 @@ Departures from the paper
 """
 
 from math import radians, tan
-from typing import ClassVar, Literal
+from typing import Literal
 
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import LogReal, Loss, Pairs, Real, Triplets, Tuples, require
 from fairground.functional.pairs import PairWeights, normalize, one_random_positive, pair_weights
 from fairground.functional.reductions import (
     softplus,
@@ -32,14 +31,13 @@ from fairground.functional.reductions import (
     with_norm_penalty,
 )
 from fairground.kernels import log_sum_losses
-from fairground.spec.space import LogReal, Real
 
 
 class AngularLoss(Loss):
     """`alpha`, in degrees, bounds the angle at the negative; `normalise` makes the N-pair part one of cosines too."""
 
     accepts = (Pairs, Triplets)
-    tunable: ClassVar[dict[str, Real | LogReal]] = {
+    tunable = {
         "alpha": Real(low=20, high=60),
         "npair_weight": Real(low=0, high=2),
         "norm_weight": LogReal(low=1e-4, high=1),

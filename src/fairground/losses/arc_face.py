@@ -15,21 +15,18 @@ Departures from the paper
     where softmax cancels it, and cosines were clamped at 1e-10. `clamp_min` alone is their later, corrected code.
 """
 
-from collections.abc import Mapping
 from math import pi, radians
-from typing import ClassVar, Literal
+from typing import Literal
 
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import Loss, Real, Tuples, require
 from fairground.functional.prototypes import (
     angles,
     class_cross_entropy,
     class_vectors,
     widened_cosine,
 )
-from fairground.spec.space import Range, Real
 
 #: the lowest cosine in the code of Roth et al.
 ROTH_CLAMP = 1e-10
@@ -41,8 +38,8 @@ class ArcFaceLoss(Loss):
     A search covers 0 to 90 degrees, in the unit the run states.
     """
 
-    is_learnable: ClassVar[bool] = True
-    tunable: ClassVar[Mapping[str, Range]] = {
+    is_learnable = True
+    tunable = {
         "margin": Real(low=0.0, high=pi / 2, unit="radians"),
         "scale": Real(low=0.01, high=200.0),
     }

@@ -13,24 +13,19 @@ Departures from the paper
     paper moves each centre by a rate of 0.5 towards the mean of its samples in the batch.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import torch
 from torch import Generator, Tensor
 from torch.nn import functional
 
-from fairground.contracts.loss import Loss, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import LogReal, Loss, Tuples, require
 from fairground.functional.prototypes import class_vectors, mean_cross_entropy
-from fairground.spec.space import LogReal, Range
 
 
 class CentreLoss(Loss):
     """`weight` of the pull to the centres; classification alone spreads classes but does not tighten them."""
 
-    is_learnable: ClassVar[bool] = True
-    tunable: ClassVar[Mapping[str, Range]] = {"weight": LogReal(low=1e-4, high=1.0)}
+    is_learnable = True
+    tunable = {"weight": LogReal(low=1e-4, high=1.0)}
     on_sphere: bool = False
 
     def __init__(self, *, n_classes: int, embedding_dim: int, weight: float = 0.003) -> None:

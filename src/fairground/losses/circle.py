@@ -14,12 +14,9 @@ Departures from the paper
     retrieval.
 """
 
-from typing import ClassVar
-
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
 from fairground.functional.pairs import normalize, pair_weights
 from fairground.functional.reductions import (
     mean_of_parts,
@@ -30,14 +27,13 @@ from fairground.functional.reductions import (
     weighted_logsumexp,
 )
 from fairground.kernels import log_sum_losses
-from fairground.spec.space import Real
 
 
 class CircleLoss(Loss):
     """`margin` relaxes the decision boundary, a circle in the plane of s_an and s_ap; `gamma` sharpens it."""
 
     accepts = (Pairs, Triplets)
-    tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=-0.2, high=1.0), "gamma": Real(low=1, high=512)}
+    tunable = {"margin": Real(low=-0.2, high=1.0), "gamma": Real(low=1, high=512)}
     kernel = log_sum_losses.circle
 
     def __init__(self, *, margin: float = 0.4, gamma: float = 80.0) -> None:

@@ -13,24 +13,22 @@ Departures from the paper
     et al.). All ordered pairs of the batch take part unless a miner chooses.
 """
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
 from fairground.functional.pairs import distances, normalize, pair_weights
 from fairground.functional.reductions import mean_of_parts, rows_of, sum_over_rows, weighted_parts
 from fairground.kernels import pair_hinge_losses
-from fairground.spec.space import Real
 
 
 class ContrastiveLoss(Loss):
     """Positives cost what they exceed `positive_margin` by, negatives what they lack to `negative_margin`."""
 
     accepts = (Pairs, Triplets)
-    tunable: ClassVar[dict[str, Real]] = {
+    tunable = {
         "positive_margin": Real(low=-0.2, high=2.0),
         "negative_margin": Real(low=-0.2, high=2.0),
     }

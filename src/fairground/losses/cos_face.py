@@ -11,22 +11,19 @@ Departures from the paper
     None.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import Loss, Real, Tuples, require
 from fairground.functional.prototypes import class_cross_entropy, class_vectors
-from fairground.spec.space import Range, Real
 
 
 class CosFaceLoss(Loss):
     """`margin` is taken off the cosine with the own class; `scale` multiplies all cosines."""
 
-    is_learnable: ClassVar[bool] = True
-    tunable: ClassVar[Mapping[str, Range]] = {"margin": Real(low=0.0, high=1.0), "scale": Real(low=0.01, high=200.0)}
+    is_learnable = True
+    tunable = {"margin": Real(low=0.0, high=1.0), "scale": Real(low=0.01, high=200.0)}
 
     def __init__(
         self,

@@ -16,17 +16,15 @@ Departures from the paper
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
+from fairground.contracts.loss import Integer, Loss, Pairs, Triplets, Tuples, require
 from fairground.contracts.miner import Miner
-from fairground.errors import require
 from fairground.functional.triplets import list_triplets
 from fairground.spec.catalogue import find, nearest
-from fairground.spec.space import Integer, Range
 
 
 class CrossBatchMemoryLoss(Loss):
@@ -37,7 +35,7 @@ class CrossBatchMemoryLoss(Loss):
     only, and is part of the state. The pool grows from step to step: `torch.compile` breaks its graph there.
     """
 
-    tunable: ClassVar[Mapping[str, Range]] = {"size": Integer(low=128, high=4096)}
+    tunable = {"size": Integer(low=128, high=4096)}
     memory: Tensor
     memory_labels: Tensor
     pointer: Tensor

@@ -12,23 +12,19 @@ Departures from the paper
     None in the formula. The number of bins was tuned by the Reality Check: 17, 27, 16, and 86 for batches of 256.
 """
 
-from typing import ClassVar
-
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import Integer, Loss, Tuples, require
 from fairground.functional.pairs import normalize, pair_masks
 from fairground.functional.reductions import mean_where, soft_bins, zero_unless
 from fairground.kernels import ranking_losses
-from fairground.spec.space import Integer
 
 
 class FastApLoss(Loss):
     """`bins` is the number of intervals the squared distances, 0 to 4, are cut into."""
 
-    tunable: ClassVar[dict[str, Integer]] = {"bins": Integer(low=2, high=250)}
+    tunable = {"bins": Integer(low=2, high=250)}
     kernel = ranking_losses.fast_ap
 
     def __init__(self, *, bins: int = 10) -> None:

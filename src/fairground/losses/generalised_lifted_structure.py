@@ -13,23 +13,21 @@ Departures from the paper
     pytorch-metric-learning normalises, and counts anchors without a positive, which are left out here.
 """
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import LogReal, Loss, Pairs, Real, Triplets, Tuples, require
 from fairground.functional.pairs import distances, normalize, pair_weights
 from fairground.functional.reductions import weighted_logsumexp, with_norm_penalty
 from fairground.kernels import log_sum_losses
-from fairground.spec.space import LogReal, Real
 
 
 class GeneralisedLiftedStructureLoss(Loss):
     """`margin` is the distance beyond which a negative hardly counts; `normalise` puts embeddings on the sphere."""
 
     accepts = (Pairs, Triplets)
-    tunable: ClassVar[dict[str, Real | LogReal]] = {
+    tunable = {
         "margin": Real(low=-0.2, high=2.0),
         "norm_weight": LogReal(low=1e-4, high=1),
     }

@@ -14,24 +14,20 @@ Departures from the paper
     65 nodes, but for the 11 of their Stanford Online Products runs the upper node is missed in 6 of 10 intervals.
 """
 
-from typing import ClassVar
-
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples, as_pairs
-from fairground.errors import require
+from fairground.contracts.loss import Integer, Loss, Pairs, Triplets, Tuples, as_pairs, require
 from fairground.functional.pairs import normalize, pair_masks
 from fairground.functional.reductions import SoftBins, soft_bins, zero_unless
 from fairground.kernels import ranking_losses
-from fairground.spec.space import Integer
 
 
 class HistogramLoss(Loss):
     """`nodes` is the number of points the cosines, -1 to 1, are rounded to, half to each neighbour."""
 
     accepts = (Pairs, Triplets)
-    tunable: ClassVar[dict[str, Integer]] = {"nodes": Integer(low=5, high=201)}
+    tunable = {"nodes": Integer(low=5, high=201)}
     kernel = ranking_losses.histogram
 
     def __init__(self, *, nodes: int = 65, roth_code: bool = False) -> None:

@@ -14,24 +14,20 @@ Departures from the paper
     infinity and adds 0. Pairs a miner chose twice count twice.
 """
 
-from typing import ClassVar
-
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
 from fairground.functional.pairs import distances, normalize, pair_weights
 from fairground.functional.reductions import weighted_logsumexp, weighted_mean
 from fairground.kernels import log_sum_losses
-from fairground.spec.space import Real
 
 
 class LiftedStructureLoss(Loss):
     """`margin` is the distance beyond which a negative hardly counts."""
 
     accepts = (Pairs, Triplets)
-    tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=-0.2, high=2.0)}
+    tunable = {"margin": Real(low=-0.2, high=2.0)}
     kernel = log_sum_losses.lifted_structure
 
     def __init__(self, *, margin: float = 1.0) -> None:

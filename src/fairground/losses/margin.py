@@ -14,17 +14,15 @@ Departures from the paper
     their code divides by, up to two times less than K by pairs.
 """
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Generator, Tensor, nn
 
-from fairground.contracts.loss import Loss, Triplets, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import Loss, Real, Triplets, Tuples, require
 from fairground.functional.pairs import distances, distances_of_pairs, normalize, pair_masks
 from fairground.functional.reductions import mean_of_parts, rows_of, sum_over_rows
 from fairground.kernels import pair_hinge_losses
-from fairground.spec.space import Real
 
 
 class MarginLoss(Loss):
@@ -34,8 +32,8 @@ class MarginLoss(Loss):
     """
 
     accepts = (Triplets,)
-    tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=-0.2, high=2.0), "beta": Real(low=-0.2, high=2.0)}
-    is_learnable: ClassVar[bool] = True
+    tunable = {"margin": Real(low=-0.2, high=2.0), "beta": Real(low=-0.2, high=2.0)}
+    is_learnable = True
     kernel = pair_hinge_losses.margin
 
     def __init__(

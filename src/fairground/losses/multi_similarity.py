@@ -17,13 +17,12 @@ Departures from the paper
     version 0.9.88; the authors' code also drops positives with a cosine above 1 - 1e-5, here only the anchor itself is.
 """
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
 from fairground.functional.pairs import PairWeights, normalize, own_places, pair_weights
 from fairground.functional.reductions import (
     mean_of_parts,
@@ -34,14 +33,13 @@ from fairground.functional.reductions import (
     zero_of,
 )
 from fairground.kernels import log_sum_losses
-from fairground.spec.space import Real
 
 
 class MultiSimilarityLoss(Loss):
     """`alpha` and `beta` sharpen the soft maximum over positives and negatives; `base` is the neutral cosine."""
 
     accepts = (Pairs, Triplets)
-    tunable: ClassVar[dict[str, Real]] = {
+    tunable = {
         "alpha": Real(low=0.01, high=100),
         "beta": Real(low=0.01, high=100),
         "base": Real(low=0, high=1),

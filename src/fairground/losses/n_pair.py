@@ -16,23 +16,21 @@ Departures from the paper
     domain: the plain sum overflows for long embeddings. Pairs a miner chose twice count twice.
 """
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples, as_pairs, is_eager
-from fairground.errors import require
+from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, as_pairs, is_eager, require
 from fairground.functional.pairs import normalize, one_random_positive, pair_weights
 from fairground.functional.reductions import tuplet_terms, weighted_logsumexp, weighted_mean, with_norm_penalty, zero_of
-from fairground.spec.space import LogReal
 
 
 class NPairLoss(Loss):
     """`positives` says which positive pairs count; `normalise` makes the products cosines."""
 
     accepts = (Pairs, Triplets)
-    tunable: ClassVar[dict[str, LogReal]] = {"norm_weight": LogReal(low=1e-4, high=1)}
+    tunable = {"norm_weight": LogReal(low=1e-4, high=1)}
     on_sphere: bool = False
 
     def __init__(

@@ -12,23 +12,19 @@ Departures from the paper
     embedding, which has no direction, is at distance 1 of all others.
 """
 
-from typing import ClassVar
-
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import LogReal, Loss, Tuples, require
 from fairground.functional.pairs import normalize, pair_weights, squared_distances
 from fairground.functional.reductions import softplus, weighted_logsumexp
 from fairground.kernels import log_sum_losses
-from fairground.spec.space import LogReal
 
 
 class NcaLoss(Loss):
     """`scale` multiplies squared distances: the larger, the fewer samples count as near."""
 
-    tunable: ClassVar[dict[str, LogReal]] = {"scale": LogReal(low=0.01, high=100)}
+    tunable = {"scale": LogReal(low=0.01, high=100)}
     kernel = log_sum_losses.nca
 
     def __init__(self, *, scale: float = 1.0) -> None:

@@ -11,22 +11,19 @@ Departures from the paper
     None. (Roth et al., ICML 2020, eq. 19, leaves the own class out of the denominator in print; their code does not.)
 """
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import LogReal, Loss, Tuples, require
 from fairground.functional.prototypes import class_cross_entropy, class_vectors
-from fairground.spec.space import LogReal, Range
 
 
 class NormalisedSoftmaxLoss(Loss):
     """`temperature` T divides the cosines. `initialisation`: N(0, 1), or Roth's U(-1, 1) / sqrt(embedding_dim)."""
 
-    is_learnable: ClassVar[bool] = True
-    tunable: ClassVar[Mapping[str, Range]] = {"temperature": LogReal(low=0.01, high=100.0)}
+    is_learnable = True
+    tunable = {"temperature": LogReal(low=0.01, high=100.0)}
 
     def __init__(
         self,

@@ -16,13 +16,12 @@ Departures from the paper
 """
 
 from math import log
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, require
 from fairground.functional.pairs import normalize, pair_weights
 from fairground.functional.reductions import (
     mean_of_parts,
@@ -33,14 +32,13 @@ from fairground.functional.reductions import (
     weighted_parts,
 )
 from fairground.kernels import log_sum_losses
-from fairground.spec.space import LogReal
 
 
 class NtXentLoss(Loss):
     """`temperature` divides the cosines: the smaller, the more the hardest negatives count."""
 
     accepts = (Pairs, Triplets)
-    tunable: ClassVar[dict[str, LogReal]] = {"temperature": LogReal(low=1e-5, high=100)}
+    tunable = {"temperature": LogReal(low=1e-5, high=100)}
     kernel = log_sum_losses.nt_xent
 
     def __init__(self, *, temperature: float = 0.07, log_floor: float | Literal["tiny"] | None = None) -> None:

@@ -12,17 +12,12 @@ Departures from the paper
     None.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import torch
 from torch import Generator, Tensor, nn
 
-from fairground.contracts.loss import Loss, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import LogReal, Loss, Real, Tuples, require
 from fairground.functional.prototypes import cosines
 from fairground.functional.reductions import log_one_plus_sum_exp, rows_of, sum_over_rows
-from fairground.spec.space import LogReal, Range, Real
 
 
 class ProxyAnchorLoss(Loss):
@@ -31,8 +26,8 @@ class ProxyAnchorLoss(Loss):
     `proxies` begin as N(0, 2 / n_classes), the authors' Kaiming initialisation by fan-out.
     """
 
-    is_learnable: ClassVar[bool] = True
-    tunable: ClassVar[Mapping[str, Range]] = {
+    is_learnable = True
+    tunable = {
         "margin": Real(low=0.0, high=1.0),
         "alpha": LogReal(low=1.0, high=100.0),
     }

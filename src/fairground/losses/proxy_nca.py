@@ -15,18 +15,15 @@ Departures from the paper
     With a single class the exclusive denominator is empty and the loss is 0.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import Loss, Real, Tuples, require
 from fairground.functional.pairs import safe_sqrt
 from fairground.functional.prototypes import class_cross_entropy, class_vectors, cosines
 from fairground.functional.reductions import is_held, zero_of
-from fairground.spec.space import Range, Real
 
 
 class ProxyNcaLoss(Loss):
@@ -35,8 +32,8 @@ class ProxyNcaLoss(Loss):
     `initialisation`: N(0, 1), or Roth's `small_normal`, N(0, 1) / 8.
     """
 
-    is_learnable: ClassVar[bool] = True
-    tunable: ClassVar[Mapping[str, Range]] = {"scale": Real(low=0.01, high=100.0)}
+    is_learnable = True
+    tunable = {"scale": Real(low=0.01, high=100.0)}
 
     def __init__(
         self,

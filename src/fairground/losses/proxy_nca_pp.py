@@ -14,22 +14,19 @@ Departures from the paper
     with temperature T/2; what differs are the defaults.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import LogReal, Loss, Tuples, require
 from fairground.functional.prototypes import class_cross_entropy, class_vectors
-from fairground.spec.space import LogReal, Range
 
 
 class ProxyNcaPpLoss(Loss):
     """`temperature` T divides the squared distances. `initialisation`: N(0, 1) / 8 as the authors do, or N(0, 1)."""
 
-    is_learnable: ClassVar[bool] = True
-    tunable: ClassVar[Mapping[str, Range]] = {"temperature": LogReal(low=0.01, high=1.0)}
+    is_learnable = True
+    tunable = {"temperature": LogReal(low=0.01, high=1.0)}
 
     def __init__(
         self,

@@ -18,25 +18,23 @@ Departures from the paper
     0 (`mean_nz`).
 """
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Triplets, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import Loss, Real, Triplets, Tuples, require
 from fairground.functional.pairs import distances, distances_of_pairs, draw_below, normalize, pair_masks
 from fairground.functional.reductions import mean_hinges, weighted_mean
 from fairground.functional.triplets import HingeSum, quadruplet_hinges, triplet_hinges
 from fairground.kernels import tuple_hinge_losses
-from fairground.spec.space import Real
 
 
 class QuadrupletLoss(Loss):
     """`margin` is against negatives of the anchor, `second_margin` against pairs that do not touch its class."""
 
     accepts = (Triplets,)
-    tunable: ClassVar[dict[str, Real]] = {
+    tunable = {
         "margin": Real(low=-0.2, high=2.0),
         "second_margin": Real(low=-0.2, high=2.0),
     }

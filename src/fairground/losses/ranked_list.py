@@ -15,22 +15,20 @@ Departures from the paper
     The conference version adds L_P and L_N; halves of each are the same up to a factor of 2. Its T_p is 0.
 """
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import Loss, Real, Tuples, require
 from fairground.functional.pairs import distances, normalize, pair_masks
 from fairground.functional.reductions import masked_softmax
 from fairground.kernels import log_sum_losses
-from fairground.spec.space import Real
 
 
 class RankedListLoss(Loss):
     """`alpha` is how far negatives are pushed, `alpha - margin` how near positives are pulled."""
 
-    tunable: ClassVar[dict[str, Real]] = {
+    tunable = {
         "alpha": Real(low=0.6, high=1.6),
         "margin": Real(low=0, high=1),
         "negative_temperature": Real(low=0, high=30),

@@ -15,23 +15,20 @@ Departures from the paper
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import LogReal, Loss, Tuples, require
 from fairground.functional.pairs import normalize, pair_masks
 from fairground.functional.reductions import mean_where, soft_ranks, zero_unless
 from fairground.kernels import ranking_losses
-from fairground.spec.space import LogReal
 
 
 class RecallAtKLoss(Loss):
     """`ks` are the lengths of the list; the temperatures soften the comparison of two cosines and the cut after k."""
 
-    tunable: ClassVar[dict[str, LogReal]] = {
+    tunable = {
         "rank_temperature": LogReal(low=1e-3, high=1),
         "count_temperature": LogReal(low=0.1, high=10),
     }

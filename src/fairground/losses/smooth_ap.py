@@ -15,23 +15,19 @@ Departures from the paper
     is only right when that is the class size.
 """
 
-from typing import ClassVar
-
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import LogReal, Loss, Tuples, require
 from fairground.functional.pairs import normalize, pair_masks
 from fairground.functional.reductions import mean_where, soft_ranks, zero_unless
 from fairground.kernels import ranking_losses
-from fairground.spec.space import LogReal
 
 
 class SmoothApLoss(Loss):
     """`temperature` is how far apart two cosines must be for their order to count as certain."""
 
-    tunable: ClassVar[dict[str, LogReal]] = {"temperature": LogReal(low=1e-3, high=1)}
+    tunable = {"temperature": LogReal(low=1e-3, high=1)}
     kernel = ranking_losses.smooth_ap
 
     def __init__(self, *, temperature: float = 0.01, query_in_ranking: bool = False) -> None:

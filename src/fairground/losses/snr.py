@@ -17,26 +17,24 @@ Departures from the paper
     of variance 0, counts as of variance 1e-12 / D, with gradient 0.
 """
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples, as_pairs
-from fairground.errors import require
+from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, as_pairs, require
 from fairground.functional.pairs import distances_of_pairs, normalize, pair_masks, pair_weights, squared_distances
 from fairground.functional.reductions import mean_hinges, weighted_mean
 from fairground.functional.triplets import triplet_hinges
 from fairground.kernels import pair_hinge_losses
 from fairground.kernels.pair_hinge_losses import LEAST_SIGNAL
-from fairground.spec.space import Real
 
 
 class SnrLoss(Loss):
     """`positive_margin` and `negative_margin` belong to the contrastive form, `margin` to the triplet form."""
 
     accepts: tuple[type, ...] = (Pairs, Triplets)
-    tunable: ClassVar[dict[str, Real]] = {
+    tunable = {
         "positive_margin": Real(low=0.0, high=2.0),
         "negative_margin": Real(low=0.0, high=2.0),
         "zero_mean_weight": Real(low=0.0, high=1.0),

@@ -17,23 +17,20 @@ Departures from the paper
     the inner softmax runs over classes and multiplies by gamma (E30).
 """
 
-from collections.abc import Mapping
 from math import sqrt
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional
 
-from fairground.contracts.loss import Loss, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import Loss, Real, Tuples, require
 from fairground.functional.pairs import normalize
 from fairground.functional.prototypes import (
     centre_spread,
     class_cross_entropy,
     mean_cross_entropy,
 )
-from fairground.spec.space import Range, Real
 
 
 class SoftTripleLoss(Loss):
@@ -42,8 +39,8 @@ class SoftTripleLoss(Loss):
     They begin as U(-1, 1) / sqrt(n_classes * n_centres), which is what the authors', Roth's and other code all do.
     """
 
-    is_learnable: ClassVar[bool] = True
-    tunable: ClassVar[Mapping[str, Range]] = {
+    is_learnable = True
+    tunable = {
         "scale": Real(low=0.01, high=100.0),
         "gamma": Real(low=1e-4, high=100.0),
         "reg_weight": Real(low=0.0, high=1.0),

@@ -20,17 +20,14 @@ Departures from the paper
     Angles stay a little away from 0 and pi, where the slope of arccos is infinite.
 """
 
-from collections.abc import Mapping
 from math import pi
-from typing import ClassVar, Literal
+from typing import Literal
 
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import Integer, LogReal, Loss, Tuples, require
 from fairground.functional.pairs import norms
 from fairground.functional.prototypes import angles, class_cross_entropy, class_vectors
-from fairground.spec.space import Integer, LogReal, Range
 
 
 class SphereFaceLoss(Loss):
@@ -39,8 +36,8 @@ class SphereFaceLoss(Loss):
     `cosine_weight` is how much of the plain cosine is mixed into the own logit.
     """
 
-    is_learnable: ClassVar[bool] = True
-    tunable: ClassVar[Mapping[str, Range]] = {"margin": Integer(low=1, high=6), "scale": LogReal(low=0.01, high=100.0)}
+    is_learnable = True
+    tunable = {"margin": Integer(low=1, high=6), "scale": LogReal(low=0.01, high=100.0)}
 
     def __init__(
         self,

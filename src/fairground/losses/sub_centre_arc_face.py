@@ -15,21 +15,18 @@ Departures from the paper
     Angles stay a little away from 0 and pi, where the slope of arccos is infinite.
 """
 
-from collections.abc import Mapping
 from math import pi, radians
-from typing import ClassVar, Literal
+from typing import Literal
 
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import Integer, Loss, Real, Tuples, require
 from fairground.functional.prototypes import (
     angles,
     class_cross_entropy,
     class_vectors,
     widened_cosine,
 )
-from fairground.spec.space import Integer, Range, Real
 
 
 class SubCentreArcFaceLoss(Loss):
@@ -38,8 +35,8 @@ class SubCentreArcFaceLoss(Loss):
     `weights` is (n_classes, n_centres, embedding_dim). A search covers 0 to 90 degrees, in the unit the run states.
     """
 
-    is_learnable: ClassVar[bool] = True
-    tunable: ClassVar[Mapping[str, Range]] = {
+    is_learnable = True
+    tunable = {
         "margin": Real(low=0.0, high=pi / 2, unit="radians"),
         "scale": Real(low=0.01, high=200.0),
         "n_centres": Integer(low=1, high=10),

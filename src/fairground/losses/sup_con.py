@@ -13,24 +13,20 @@ Departures from the paper
     factor T / T_base of the authors' code, which only scales the step, is left out.
 """
 
-from typing import ClassVar
-
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, require
 from fairground.functional.pairs import normalize, pair_weights
 from fairground.functional.reductions import mean_of_parts, nonzero_parts, rows_of, sum_over_rows, weighted_logsumexp
 from fairground.kernels import log_sum_losses
-from fairground.spec.space import LogReal
 
 
 class SupConLoss(Loss):
     """`temperature` divides the cosines: the smaller, the more the hardest samples count."""
 
     accepts = (Pairs, Triplets)
-    tunable: ClassVar[dict[str, LogReal]] = {"temperature": LogReal(low=1e-3, high=10)}
+    tunable = {"temperature": LogReal(low=1e-3, high=10)}
     kernel = log_sum_losses.sup_con
 
     def __init__(self, *, temperature: float = 0.1) -> None:

@@ -15,13 +15,12 @@ Departures from the paper
     succeeds, or over all of them (`mean_all`). All triplets of the batch take part unless a miner chooses.
 """
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Triplets, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import Loss, Real, Triplets, Tuples, require
 from fairground.functional.pairs import (
     PairMasks,
     distances,
@@ -40,14 +39,13 @@ from fairground.functional.reductions import (
 )
 from fairground.functional.triplets import HingeSum, triplet_hinges
 from fairground.kernels import tuple_hinge_losses
-from fairground.spec.space import Real
 
 
 class TripletLoss(Loss):
     """`margin` is how much nearer the positive must be, on the unit sphere; `power` 2 compares squared distances."""
 
     accepts = (Triplets,)
-    tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=-0.2, high=2.0)}
+    tunable = {"margin": Real(low=-0.2, high=2.0)}
     kernel = tuple_hinge_losses.triplet
 
     def __init__(

@@ -14,23 +14,20 @@ Departures from the paper
 """
 
 from math import radians
-from typing import ClassVar
 
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
-from fairground.errors import require
+from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
 from fairground.functional.pairs import normalize, pair_weights
 from fairground.functional.reductions import tuplet_terms, weighted_mean
 from fairground.kernels import log_sum_losses
-from fairground.spec.space import Real
 
 
 class TupletMarginLoss(Loss):
     """`margin`, in degrees, is taken off the angle of a positive; `scale` multiplies all cosines."""
 
     accepts = (Pairs, Triplets)
-    tunable: ClassVar[dict[str, Real]] = {"margin": Real(low=0, high=30), "scale": Real(low=1, high=200)}
+    tunable = {"margin": Real(low=0, high=30), "scale": Real(low=1, high=200)}
     kernel = log_sum_losses.tuplet_margin
 
     def __init__(self, *, margin: float = 5.73, scale: float = 64.0) -> None:

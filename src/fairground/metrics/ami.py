@@ -10,8 +10,6 @@ Departures from the paper
     None. Where the mean entropy equals E[I] (one cluster, or every row its own) a perfect match scores 1.
 """
 
-from typing import ClassVar
-
 from fairground.contracts.metric import ClusteringMetric, Contingency
 from fairground.retrieval.contingency import entropy, expected_mutual_information, mutual_information
 
@@ -19,8 +17,8 @@ from fairground.retrieval.contingency import entropy, expected_mutual_informatio
 class AmiMetric(ClusteringMetric):
     """Takes no settings."""
 
-    title: ClassVar[str] = "AMI"
-    aliases: ClassVar[tuple[str, ...]] = ("adjusted_mutual_information", "adjusted_mutual_info")
+    title = "AMI"
+    aliases = ("adjusted_mutual_information", "adjusted_mutual_info")
 
     def score(self, table: Contingency) -> float:
         mean = (entropy(table.class_sizes) + entropy(table.cluster_sizes)) / 2

@@ -13,20 +13,17 @@ Departures from the paper
     without its class.
 """
 
-from typing import ClassVar
-
 import numpy as np
 
-from fairground.contracts.metric import OpenSet, OpenSetMetric
-from fairground.errors import require
+from fairground.contracts.metric import OpenSet, OpenSetMetric, require
 
 
 class DirMetric(OpenSetMetric):
     """`fpir` is the share of unknown queries that may be taken for known ones."""
 
-    title: ClassVar[str] = "DIR"
-    argument: ClassVar[str | None] = "fpir"
-    aliases: ClassVar[tuple[str, ...]] = ("detection_and_identification_rate", "tpir")
+    title = "DIR"
+    argument = "fpir"
+    aliases = ("detection_and_identification_rate", "tpir")
 
     def __init__(self, *, fpir: float = 0.05) -> None:
         require(0 <= fpir < 1, f"dir.fpir must be in [0, 1), the share of unknown queries that may pass; got {fpir}")

@@ -11,8 +11,6 @@ Departures from the paper
     None.
 """
 
-from typing import ClassVar
-
 import numpy as np
 
 from fairground.contracts.metric import Verification, VerificationMetric
@@ -21,9 +19,9 @@ from fairground.contracts.metric import Verification, VerificationMetric
 class EerMetric(VerificationMetric):
     """Takes no settings."""
 
-    title: ClassVar[str] = "EER"
-    aliases: ClassVar[tuple[str, ...]] = ("equal_error_rate",)
-    higher_is_better: ClassVar[bool] = False
+    title = "EER"
+    aliases = ("equal_error_rate",)
+    higher_is_better = False
 
     def score(self, curve: Verification) -> float:
         n_genuine = curve.genuine.sum()

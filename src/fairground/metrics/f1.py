@@ -12,8 +12,6 @@ Departures from the paper
     The text speaks of precision and recall over nearest neighbours; the code, and this, counts pairs of a clustering.
 """
 
-from typing import ClassVar
-
 import numpy as np
 
 from fairground.contracts.metric import ClusteringMetric, Contingency
@@ -22,7 +20,7 @@ from fairground.contracts.metric import ClusteringMetric, Contingency
 class F1Metric(ClusteringMetric):
     """Takes no settings."""
 
-    title: ClassVar[str] = "F1"
+    title = "F1"
 
     def score(self, table: Contingency) -> float:
         together = _pairs(table.counts)

@@ -11,18 +11,15 @@ Departures from the paper
     None. The threshold is exact, no quantile is interpolated: a genuine pair's own similarity is always among the best.
 """
 
-from typing import ClassVar
-
-from fairground.contracts.metric import Verification, VerificationMetric
-from fairground.errors import require
+from fairground.contracts.metric import Verification, VerificationMetric, require
 
 
 class FnmrMetric(VerificationMetric):
     """`fmr` is the share of impostor pairs that may pass."""
 
-    title: ClassVar[str] = "FNMR"
-    argument: ClassVar[str | None] = "fmr"
-    higher_is_better: ClassVar[bool] = False
+    title = "FNMR"
+    argument = "fmr"
+    higher_is_better = False
 
     def __init__(self, *, fmr: float = 0.01) -> None:
         require(0 <= fmr < 1, f"fnmr.fmr must be in [0, 1), the share of impostor pairs that may pass; got {fmr}")

@@ -14,20 +14,19 @@ Departures from the paper
     `divisor="relevant"` divides by R instead. Without a limit the divisor is R.
 """
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
-from fairground.contracts.metric import Ranking, RankingMetric
-from fairground.errors import require
+from fairground.contracts.metric import Ranking, RankingMetric, require
 
 
 class MapMetric(RankingMetric):
     """`limit` cuts the list; `divisor` is R (`relevant`) or R and the query itself (`class_size`)."""
 
-    title: ClassVar[str] = "MAP"
-    argument: ClassVar[str | None] = "limit"
-    aliases: ClassVar[tuple[str, ...]] = ("mean_average_precision",)
+    title = "MAP"
+    argument = "limit"
+    aliases = ("mean_average_precision",)
 
     def __init__(self, *, limit: int | None = None, divisor: Literal["relevant", "class_size"] | None = None) -> None:
         require(

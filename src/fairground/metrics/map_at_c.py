@@ -12,8 +12,6 @@ Departures from the paper
     query counts in n_c but never in the list, so a perfect embedding scores (n_c - 1)/n_c.
 """
 
-from typing import ClassVar
-
 import numpy as np
 
 from fairground.contracts.metric import Ranking, RankingMetric
@@ -22,7 +20,7 @@ from fairground.contracts.metric import Ranking, RankingMetric
 class MapAtCMetric(RankingMetric):
     """Takes no settings."""
 
-    title: ClassVar[str] = "mAP@C"
+    title = "mAP@C"
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
         within = ranking.ranks <= ranking.per_entry(ranking.class_sizes)

@@ -10,8 +10,6 @@ Departures from the paper
     None. The paper's eq. 3 is one query's value; the mean over queries follows.
 """
 
-from typing import ClassVar
-
 import numpy as np
 
 from fairground.contracts.metric import Ranking, RankingMetric
@@ -20,8 +18,8 @@ from fairground.contracts.metric import Ranking, RankingMetric
 class MapAtRMetric(RankingMetric):
     """Takes no settings."""
 
-    title: ClassVar[str] = "MAP@R"
-    aliases: ClassVar[tuple[str, ...]] = ("mean_average_precision_at_r",)
+    title = "MAP@R"
+    aliases = ("mean_average_precision_at_r",)
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
         within = ranking.ranks <= ranking.per_entry(ranking.n_relevant)

@@ -10,8 +10,6 @@ Departures from the paper
     None.
 """
 
-from typing import ClassVar
-
 import numpy as np
 
 from fairground.contracts.metric import Ranking, RankingMetric
@@ -20,8 +18,8 @@ from fairground.contracts.metric import Ranking, RankingMetric
 class MrrMetric(RankingMetric):
     """Takes no settings."""
 
-    title: ClassVar[str] = "MRR"
-    aliases: ClassVar[tuple[str, ...]] = ("mean_reciprocal_rank",)
+    title = "MRR"
+    aliases = ("mean_reciprocal_rank",)
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
         return 1 / ranking.first

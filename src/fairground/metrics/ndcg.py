@@ -11,19 +11,16 @@ Departures from the paper
     first.
 """
 
-from typing import ClassVar
-
 import numpy as np
 
-from fairground.contracts.metric import Ranking, RankingMetric
-from fairground.errors import require
+from fairground.contracts.metric import Ranking, RankingMetric, require
 
 
 class NdcgMetric(RankingMetric):
     """`k` cuts the list; nothing means the whole list."""
 
-    title: ClassVar[str] = "nDCG"
-    argument: ClassVar[str | None] = "k"
+    title = "nDCG"
+    argument = "k"
 
     def __init__(self, *, k: int | None = None) -> None:
         require(

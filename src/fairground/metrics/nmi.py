@@ -12,8 +12,6 @@ Departures from the paper
     computes. The number of clusters is that of the classes evaluated; the paper's code takes that of the training set.
 """
 
-from typing import ClassVar
-
 from fairground.contracts.metric import ClusteringMetric, Contingency
 from fairground.retrieval.contingency import entropy, mutual_information
 
@@ -21,8 +19,8 @@ from fairground.retrieval.contingency import entropy, mutual_information
 class NmiMetric(ClusteringMetric):
     """Takes no settings."""
 
-    title: ClassVar[str] = "NMI"
-    aliases: ClassVar[tuple[str, ...]] = ("normalised_mutual_information", "normalized_mutual_information")
+    title = "NMI"
+    aliases = ("normalised_mutual_information", "normalized_mutual_information")
 
     def score(self, table: Contingency) -> float:
         total = entropy(table.class_sizes) + entropy(table.cluster_sizes)

@@ -14,16 +14,14 @@ Departures from the paper
     and without its class.
 """
 
-from typing import ClassVar
-
 from fairground.contracts.metric import OpenSet, OpenSetMetric
 
 
 class OpenSetAurocMetric(OpenSetMetric):
     """Takes no settings."""
 
-    title: ClassVar[str] = "Open-set AUROC"
-    aliases: ClassVar[tuple[str, ...]] = ("known_unknown_auroc", "openset_auroc")
+    title = "Open-set AUROC"
+    aliases = ("known_unknown_auroc", "openset_auroc")
 
     def score(self, trials: OpenSet) -> float:
         weights = trials.known_weights

@@ -13,16 +13,14 @@ Departures from the paper
     The answer is the class of the nearest reference. Every query is put both ways, with and without its class.
 """
 
-from typing import ClassVar
-
 from fairground.contracts.metric import OpenSet, OpenSetMetric
 
 
 class OscrMetric(OpenSetMetric):
     """Takes no settings."""
 
-    title: ClassVar[str] = "OSCR"
-    aliases: ClassVar[tuple[str, ...]] = ("open_set_classification_rate",)
+    title = "OSCR"
+    aliases = ("open_set_classification_rate",)
 
     def score(self, trials: OpenSet) -> float:
         weights = trials.known_weights

@@ -10,20 +10,17 @@ Departures from the paper
     None. Where the gallery holds fewer than k references the divisor stays k: places that cannot be filled are misses.
 """
 
-from typing import ClassVar
-
 import numpy as np
 
-from fairground.contracts.metric import Ranking, RankingMetric
-from fairground.errors import require
+from fairground.contracts.metric import Ranking, RankingMetric, require
 
 
 class PrecisionMetric(RankingMetric):
     """`k` is how many nearest references are looked at."""
 
-    title: ClassVar[str] = "Precision"
-    argument: ClassVar[str | None] = "k"
-    aliases: ClassVar[tuple[str, ...]] = ("p",)
+    title = "Precision"
+    argument = "k"
+    aliases = ("p",)
 
     def __init__(self, *, k: int = 1) -> None:
         require(isinstance(k, int) and k >= 1, f"precision.k must be a whole number from 1; got {k}")

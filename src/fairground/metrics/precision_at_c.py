@@ -11,8 +11,6 @@ Departures from the paper
     The paper calls it mAP; it is a variant of R-precision. The query counts in n_c but never in the list.
 """
 
-from typing import ClassVar
-
 import numpy as np
 
 from fairground.contracts.metric import Ranking, RankingMetric
@@ -21,7 +19,7 @@ from fairground.contracts.metric import Ranking, RankingMetric
 class PrecisionAtCMetric(RankingMetric):
     """Takes no settings."""
 
-    title: ClassVar[str] = "Precision@C"
+    title = "Precision@C"
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
         within = ranking.ranks <= ranking.per_entry(ranking.class_sizes)

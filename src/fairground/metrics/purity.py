@@ -10,8 +10,6 @@ Departures from the paper
     None.
 """
 
-from typing import ClassVar
-
 import numpy as np
 
 from fairground.contracts.metric import ClusteringMetric, Contingency
@@ -20,7 +18,7 @@ from fairground.contracts.metric import ClusteringMetric, Contingency
 class PurityMetric(ClusteringMetric):
     """Takes no settings."""
 
-    title: ClassVar[str] = "Purity"
+    title = "Purity"
 
     def score(self, table: Contingency) -> float:
         largest = np.zeros(int(table.clusters.max()) + 1)

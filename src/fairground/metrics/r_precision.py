@@ -10,8 +10,6 @@ Departures from the paper
     None.
 """
 
-from typing import ClassVar
-
 import numpy as np
 
 from fairground.contracts.metric import Ranking, RankingMetric
@@ -20,8 +18,8 @@ from fairground.contracts.metric import Ranking, RankingMetric
 class RPrecisionMetric(RankingMetric):
     """Takes no settings."""
 
-    title: ClassVar[str] = "R-precision"
-    aliases: ClassVar[tuple[str, ...]] = ("rp", "precision_at_r")
+    title = "R-precision"
+    aliases = ("rp", "precision_at_r")
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
         within = ranking.ranks <= ranking.per_entry(ranking.n_relevant)

@@ -12,20 +12,17 @@ Departures from the paper
     would be 1).
 """
 
-from typing import ClassVar
-
 import numpy as np
 
-from fairground.contracts.metric import Ranking, RankingMetric
-from fairground.errors import require
+from fairground.contracts.metric import Ranking, RankingMetric, require
 
 
 class RecallMetric(RankingMetric):
     """`k` is how many nearest references are looked at; more than there are means all of them."""
 
-    title: ClassVar[str] = "Recall"
-    argument: ClassVar[str | None] = "k"
-    aliases: ClassVar[tuple[str, ...]] = ("r", "rank", "cmc", "hit_rate")
+    title = "Recall"
+    argument = "k"
+    aliases = ("r", "rank", "cmc", "hit_rate")
 
     def __init__(self, *, k: int = 1) -> None:
         require(isinstance(k, int) and k >= 1, f"recall.k must be a whole number from 1; got {k}")

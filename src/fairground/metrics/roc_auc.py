@@ -10,16 +10,14 @@ Departures from the paper
     None: every pair is counted, none sampled.
 """
 
-from typing import ClassVar
-
 from fairground.contracts.metric import Verification, VerificationMetric
 
 
 class RocAucMetric(VerificationMetric):
     """Takes no settings."""
 
-    title: ClassVar[str] = "ROC AUC"
-    aliases: ClassVar[tuple[str, ...]] = ("auc", "auroc")
+    title = "ROC AUC"
+    aliases = ("auc", "auroc")
 
     def score(self, curve: Verification) -> float:
         beaten_by = curve.impostors_above + curve.impostors_equal / 2

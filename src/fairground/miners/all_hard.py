@@ -12,26 +12,21 @@ Departures from the paper
     All of them in the batch, not one for each positive pair; `per_anchor_cap` keeps a uniform choice for each anchor.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
 from fairground.contracts.loss import Triplets
-from fairground.contracts.miner import Miner
-from fairground.errors import require
+from fairground.contracts.miner import Miner, Real, require
 from fairground.functional.pairs import pair_masks
 from fairground.functional.triplets import list_triplets
 from fairground.kernels.vector_gradients import distances, normalize
-from fairground.spec.space import Range, Real
 
 
 class AllHardMiner(Miner):
     """`margin` is how much farther than the positive a negative may be and still count: 0 for the hard ones alone."""
 
     yields = Triplets
-    tunable: ClassVar[Mapping[str, Range]] = {"margin": Real(low=0.0, high=1.0)}
+    tunable = {"margin": Real(low=0.0, high=1.0)}
 
     def __init__(self, *, margin: float = 0.0, per_anchor_cap: int | None = None) -> None:
         require(-2 <= margin <= 2, f"all_hard.margin must be in [-2, 2], the widest gap on a unit sphere; got {margin}")

@@ -12,26 +12,21 @@ Departures from the paper
     Plain distances, not squared ones.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
 from fairground.contracts.loss import Triplets
-from fairground.contracts.miner import Miner
-from fairground.errors import require
+from fairground.contracts.miner import Miner, Real, require
 from fairground.functional.pairs import pair_masks
 from fairground.functional.triplets import list_triplets
 from fairground.kernels.vector_gradients import distances, normalize
-from fairground.spec.space import Range, Real
 
 
 class AllSemihardMiner(Miner):
     """`margin` is how much farther than the positive a negative may be: the margin of the loss it serves."""
 
     yields = Triplets
-    tunable: ClassVar[Mapping[str, Range]] = {"margin": Real(low=0.0, high=1.0)}
+    tunable = {"margin": Real(low=0.0, high=1.0)}
 
     def __init__(self, *, margin: float = 0.2, per_anchor_cap: int | None = None) -> None:
         require(0 <= margin <= 2, f"all_semihard.margin must be in [0, 2]; got {margin}")

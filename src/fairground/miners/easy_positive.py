@@ -12,25 +12,22 @@ Departures from the paper
     Tuples only: the paper pairs them with its own softmax loss, here any loss over triplets may take them.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from fairground.contracts.loss import Triplets
-from fairground.contracts.miner import Miner
-from fairground.errors import require
+from fairground.contracts.miner import Choice, Miner, require
 from fairground.functional.pairs import pair_masks
 from fairground.kernels.vector_gradients import normalize, squared_distances
-from fairground.spec.space import Choice, Range
 
 
 class EasyPositiveMiner(Miner):
     """`negative` says which one goes with the nearest positive: the nearest beyond it, or the nearest of all."""
 
     yields = Triplets
-    tunable: ClassVar[Mapping[str, Range]] = {"negative": Choice(options=("semihard", "hard"))}
+    tunable = {"negative": Choice(options=("semihard", "hard"))}
 
     def __init__(self, *, negative: Literal["semihard", "hard"] = "semihard") -> None:
         require(

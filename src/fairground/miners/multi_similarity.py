@@ -15,25 +15,20 @@ Departures from the paper
     Learning Reality Check".
 """
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
 from fairground.contracts.loss import Pairs
-from fairground.contracts.miner import Miner
-from fairground.errors import require
+from fairground.contracts.miner import Miner, Real, require
 from fairground.functional.pairs import capped, pair_masks
 from fairground.kernels.vector_gradients import normalize
-from fairground.spec.space import Range, Real
 
 
 class MultiSimilarityMiner(Miner):
     """`epsilon` is how much easier than the hardest pair of the other kind a pair may be and still be kept."""
 
     yields = Pairs
-    tunable: ClassVar[Mapping[str, Range]] = {"epsilon": Real(low=0.0, high=1.0)}
+    tunable = {"epsilon": Real(low=0.0, high=1.0)}
 
     def __init__(
         self, *, epsilon: float = 0.1, per_anchor_cap: int | None = None, self_positive_bug: bool = False

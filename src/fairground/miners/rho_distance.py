@@ -15,25 +15,20 @@ Departures from the paper
     `distance_weighted` draws from the same distribution as this miner.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
 from fairground.contracts.loss import Triplets
-from fairground.contracts.miner import Miner
-from fairground.errors import require
+from fairground.contracts.miner import Miner, Real, require
 from fairground.functional.pairs import draw_below, weighted_columns
 from fairground.functional.triplets import classmates, distance_weights, positive_at, switch_triplets
-from fairground.spec.space import Range, Real
 
 
 class RhoDistanceMiner(Miner):
     """`p_switch` is the share of anchors whose triplet is switched; `lo` and `hi` bound the distance of negatives."""
 
     yields = Triplets
-    tunable: ClassVar[Mapping[str, Range]] = {"p_switch": Real(low=0.0, high=0.6)}
+    tunable = {"p_switch": Real(low=0.0, high=0.6)}
 
     def __init__(self, *, p_switch: float = 0.2, lo: float = 0.5, hi: float | None = 1.4) -> None:
         require(0 <= p_switch <= 1, f"rho_distance.p_switch must be in [0, 1], a probability; got {p_switch}")

@@ -13,26 +13,21 @@ Departures from the paper
     that code. One triplet per anchor; `all_semihard` gives all of them.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
 from fairground.contracts.loss import Triplets
-from fairground.contracts.miner import Miner
-from fairground.errors import require
+from fairground.contracts.miner import Miner, Real, require
 from fairground.functional.pairs import draw_below, marked_column
 from fairground.functional.triplets import classmates, positive_at
 from fairground.kernels.vector_gradients import distances, normalize
-from fairground.spec.space import Range, Real
 
 
 class SemihardMiner(Miner):
     """`margin` is how far beyond the positive a negative may be: the margin of the loss it serves."""
 
     yields = Triplets
-    tunable: ClassVar[Mapping[str, Range]] = {"margin": Real(low=0.0, high=1.0)}
+    tunable = {"margin": Real(low=0.0, high=1.0)}
 
     def __init__(self, *, margin: float = 0.2) -> None:
         require(0 <= margin <= 2, f"semihard.margin must be in [0, 2]; got {margin}")

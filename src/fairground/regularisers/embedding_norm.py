@@ -11,22 +11,19 @@ Departures from the paper
     Both print the square (power 2); Roth's code, like most others, takes the plain norm, which is the default here.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 from torch import Tensor
 
 from fairground.contracts.loss import Loss
-from fairground.contracts.regulariser import Regulariser
-from fairground.errors import require
+from fairground.contracts.regulariser import LogReal, Regulariser, require
 from fairground.functional.pairs import safe_sqrt
-from fairground.spec.space import LogReal, Range
 
 
 class EmbeddingNormRegulariser(Regulariser):
     """`weight` multiplies the mean norm, to the first or second `power`."""
 
-    tunable: ClassVar[Mapping[str, Range]] = {"weight": LogReal(low=1e-5, high=0.1)}
+    tunable = {"weight": LogReal(low=1e-5, high=0.1)}
 
     def __init__(self, *, weight: float = 0.005, power: Literal[1, 2] = 1) -> None:
         super().__init__()

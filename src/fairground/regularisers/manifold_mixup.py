@@ -13,16 +13,11 @@ Departures from the paper
     and before any stage, the input among them. It divides by the batch size, where we reduce as the loss does.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import numpy as np
 import torch
 
 from fairground.contracts.model import Mixing
-from fairground.contracts.regulariser import Regulariser
-from fairground.errors import require
-from fairground.spec.space import LogReal, Range
+from fairground.contracts.regulariser import LogReal, Regulariser, require
 
 
 class ManifoldMixupRegulariser(Regulariser):
@@ -31,8 +26,8 @@ class ManifoldMixupRegulariser(Regulariser):
     `deepest` is the last stage that samples may be mixed before, counted from 0; 0 is mixup of images alone.
     """
 
-    mixes: ClassVar[bool] = True
-    tunable: ClassVar[Mapping[str, Range]] = {"alpha": LogReal(low=0.1, high=10.0)}
+    mixes = True
+    tunable = {"alpha": LogReal(low=0.1, high=10.0)}
 
     def __init__(self, *, alpha: float = 2.0, deepest: int | None = None) -> None:
         super().__init__()

@@ -15,23 +15,20 @@ Departures from the paper
     script "replace", and its words taken literally are "swap". An anchor without a positive keeps its triplets.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from fairground.contracts.loss import Loss, Triplets, Tuples
-from fairground.contracts.regulariser import Regulariser
-from fairground.errors import require
+from fairground.contracts.regulariser import Real, Regulariser, require
 from fairground.functional.triplets import switch_triplets
-from fairground.spec.space import Range, Real
 
 
 class RhoRegulariser(Regulariser):
     """`p_switch` is the share of anchors whose triplets change, `reading` how."""
 
-    tunable: ClassVar[Mapping[str, Range]] = {"p_switch": Real(low=0.0, high=0.6)}
+    tunable = {"p_switch": Real(low=0.0, high=0.6)}
     changes_tuples = True
 
     def __init__(self, *, p_switch: float = 0.2, reading: Literal["code", "replace", "swap"] = "code") -> None:

@@ -13,22 +13,19 @@ Departures from the paper
     C K (K - 1) / 2, as the library of the Reality Check experiments did.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 from torch import Tensor
 
 from fairground.contracts.loss import Loss
-from fairground.contracts.regulariser import Regulariser
-from fairground.errors import require
+from fairground.contracts.regulariser import Real, Regulariser, require
 from fairground.functional.prototypes import centre_spread
-from fairground.spec.space import Range, Real
 
 
 class SoftTripleCentresRegulariser(Regulariser):
     """`weight` multiplies the spread of each class' centres; `divisor` says what it is divided by."""
 
-    tunable: ClassVar[Mapping[str, Range]] = {"weight": Real(low=0.0, high=1.0)}
+    tunable = {"weight": Real(low=0.0, high=1.0)}
 
     def __init__(self, *, weight: float = 0.2, divisor: Literal["ckk", "pairs"] = "ckk") -> None:
         super().__init__()

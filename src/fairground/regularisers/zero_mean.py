@@ -11,22 +11,17 @@ Departures from the paper
     For any loss, not only for SNR; that loss has the same term as its own setting.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from torch import Tensor
 
 from fairground.contracts.loss import Loss
-from fairground.contracts.regulariser import Regulariser
-from fairground.errors import require
+from fairground.contracts.regulariser import Real, Regulariser, require
 from fairground.functional.pairs import normalize
-from fairground.spec.space import Range, Real
 
 
 class ZeroMeanRegulariser(Regulariser):
     """`weight` multiplies the mean absolute sum of coordinates."""
 
-    tunable: ClassVar[Mapping[str, Range]] = {"weight": Real(low=0.0, high=1.0)}
+    tunable = {"weight": Real(low=0.0, high=1.0)}
 
     def __init__(self, *, weight: float = 0.005) -> None:
         super().__init__()

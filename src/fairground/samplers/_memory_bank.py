@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import Labels
-from fairground.errors import DataError, DivergedError, require
+from fairground.contracts.sampler import Labels, require
+from fairground.errors import DataError, DivergedError
 from fairground.functional.pairs import normalize
 from fairground.samplers import _class_draws as draws
 
@@ -123,7 +123,7 @@ class EmbeddedSampler(draws.ClassSampler):
     Beyond `memory_limit` gigabytes the bank is kept on disk.
     """
 
-    needs_embeddings: ClassVar[bool] = True
+    needs_embeddings = True
     __signature__: ClassVar[inspect.Signature]
 
     def __init_subclass__(cls) -> None:

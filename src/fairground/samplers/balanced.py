@@ -15,20 +15,18 @@ Departures from the paper
 """
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import Labels
+from fairground.contracts.sampler import Choice, Labels
 from fairground.samplers._class_draws import ClassSampler, n_class_slots, require_classes
-from fairground.spec.space import Choice
 
 
 class BalancedSampler(ClassSampler):
     """`per_class` images of each class of a batch, one class after the other."""
 
-    tunable: ClassVar[dict[str, Choice]] = {"per_class": Choice(options=(2, 4, 8))}
+    tunable = {"per_class": Choice(options=(2, 4, 8))}
 
     def __init__(self, *, labels: Labels, batch_size: int, per_class: int = 4, seed: int = 0) -> None:
         super().__init__(labels=labels, batch_size=batch_size, per_class=per_class, seed=seed)

@@ -16,21 +16,20 @@ Departures from the paper
     code would stop. `density = False` leaves q out, and with it the pull towards the middle.
 """
 
-from typing import ClassVar, Unpack
+from typing import Unpack
 
 import torch
 from torch import Tensor
 
-from fairground.errors import require
+from fairground.contracts.sampler import Real, require
 from fairground.samplers._class_draws import draw_distinct
 from fairground.samplers._memory_bank import BankSettings, EmbeddedSampler
-from fairground.spec.space import Real
 
 
 class D2CoresetSampler(EmbeddedSampler):
     """`spread` is how strongly distance counts: 0 not at all, 1 in proportion to its square."""
 
-    tunable: ClassVar[dict[str, Real]] = {"spread": Real(low=0.0, high=4.0)}
+    tunable = {"spread": Real(low=0.0, high=4.0)}
 
     def __init__(self, *, spread: float = 1.0, density: bool = True, **bank: Unpack[BankSettings]) -> None:
         super().__init__(**bank)

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
-from fairground.errors import DataError, FairgroundError, InputError, require
+from fairground.contracts.sampler import BatchSampler, Labels, label_tensor, require
+from fairground.errors import DataError, FairgroundError, InputError
 from fairground.files import reading, require_file
 from fairground.records.arrays import read_arrays
 

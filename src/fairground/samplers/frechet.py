@@ -20,7 +20,7 @@ from typing import Unpack
 import torch
 from torch import Tensor
 
-from fairground.errors import require
+from fairground.contracts.sampler import require
 from fairground.samplers._class_draws import require_classes
 from fairground.samplers._memory_bank import BankSettings, EmbeddedSampler
 

@@ -15,21 +15,17 @@ Departures from the paper
     m with replacement.
 """
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import Labels
-from fairground.errors import require
+from fairground.contracts.sampler import Choice, Labels, require
 from fairground.samplers._class_draws import BLOCK, ClassSampler, draw_distinct_rows, n_class_slots, require_classes
-from fairground.spec.space import Choice
 
 
 class MPerClassSampler(ClassSampler):
     """`per_class` is m."""
 
-    tunable: ClassVar[dict[str, Choice]] = {"per_class": Choice(options=(2, 4, 8))}
+    tunable = {"per_class": Choice(options=(2, 4, 8))}
 
     def __init__(
         self,

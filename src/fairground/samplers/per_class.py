@@ -14,20 +14,17 @@ Departures from the paper
     record says how many there are.
 """
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import Labels
+from fairground.contracts.sampler import Choice, Labels
 from fairground.samplers._class_draws import BLOCK, ClassSampler, draw_distinct_rows, n_class_slots, require_classes
-from fairground.spec.space import Choice
 
 
 class PerClassSampler(ClassSampler):
     """`per_class` images of each class of a batch, one class after the other."""
 
-    tunable: ClassVar[dict[str, Choice]] = {"per_class": Choice(options=(2, 4, 8))}
+    tunable = {"per_class": Choice(options=(2, 4, 8))}
 
     def __init__(
         self,

@@ -13,8 +13,8 @@ Departures from the paper
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
-from fairground.errors import DataError, require
+from fairground.contracts.sampler import BatchSampler, Labels, label_tensor, require
+from fairground.errors import DataError
 
 
 class UniformSampler(BatchSampler):

@@ -125,8 +125,12 @@ def declared(room: str, name: str, attribute: str, default: Any) -> Any:
 
 @cache
 def _assignments(room: str, name: str) -> Mapping[str, ast.expr]:
-    nodes = [node for node in _class_body(room, name) if isinstance(node, ast.AnnAssign)]
-    return {n.target.id: n.value for n in nodes if isinstance(n.target, ast.Name) and n.value is not None}
+    found: dict[str, ast.expr] = {}
+    for node in _class_body(room, name):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+            found |= {target.id: node.value} if isinstance(target, ast.Name) else {}
+    return found
 
 
 @cache

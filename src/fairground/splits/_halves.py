@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable, SplitRows
-from fairground.errors import DataError, require
+from fairground.contracts.table import ImageTable, SplitRows, require
+from fairground.errors import DataError
 
 
 class ClassHalves(NamedTuple):

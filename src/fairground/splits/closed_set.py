@@ -14,8 +14,7 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable, Split, SplitRows
-from fairground.errors import require
+from fairground.contracts.table import ImageTable, Split, SplitRows, require
 from fairground.splits._halves import rows_by_draw
 
 

@@ -15,8 +15,7 @@ Departures from the paper
     own seeds, and no library's random numbers can move a class.
 """
 
-from fairground.contracts.table import ImageTable, Split, SplitRows
-from fairground.errors import require
+from fairground.contracts.table import ImageTable, Split, SplitRows, require
 from fairground.splits._halves import class_halves, classes_by_draw, validated_by_draw
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable, Split, SplitRows
-from fairground.errors import DataError, require
+from fairground.contracts.table import ImageTable, Split, SplitRows, require
+from fairground.errors import DataError
 from fairground.loading.csv_columns import held_out, parts_from_words, read_columns
 from fairground.splits._halves import classes_by_draw, rows_by_draw
 

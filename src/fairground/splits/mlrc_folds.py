@@ -18,8 +18,8 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable, Split, SplitRows
-from fairground.errors import DataError, require
+from fairground.contracts.table import ImageTable, Split, SplitRows, require
+from fairground.errors import DataError
 
 
 class MlrcFoldsSplit(Split):

@@ -17,8 +17,8 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable, Split, SplitRows
-from fairground.errors import DataError, require
+from fairground.contracts.table import ImageTable, Split, SplitRows, require
+from fairground.errors import DataError
 from fairground.splits._halves import class_halves, classes_by_draw, validated_by_draw
 
 

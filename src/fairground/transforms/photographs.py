@@ -17,9 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import Augmentation, Preprocessing
+from fairground.contracts.model import Augmentation, Preprocessing, require
 from fairground.contracts.table import Images
-from fairground.errors import require
 from fairground.loading import transform_steps as steps
 
 

@@ -18,9 +18,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from fairground.contracts.model import Augmentation, PlannedTransform
+from fairground.contracts.model import Augmentation, PlannedTransform, require
 from fairground.contracts.table import Images
-from fairground.errors import require
 
 
 class SmallImagesTransform(PlannedTransform):

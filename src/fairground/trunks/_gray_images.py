@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from fairground.errors import require
+from fairground.contracts.model import require
 
 
 class InColour(nn.Module):

@@ -15,9 +15,9 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import Trunk
+from fairground.contracts.model import Trunk, require
 from fairground.contracts.weights import PublishedWeights
-from fairground.errors import InputError, require
+from fairground.errors import InputError
 from fairground.files import read_bytes, require_file
 
 

@@ -17,7 +17,6 @@ Departures from the paper
 
 import re
 from collections import OrderedDict
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -49,8 +48,8 @@ class BnInceptionTrunk(Trunk):
 
     preprocessing = Preprocessing(mean=(104.0, 117.0, 128.0), deviation=(1.0, 1.0, 1.0), scale=1.0, order="bgr")
 
-    n_weights: ClassVar[int | None] = 10_270_240
-    published: ClassVar[tuple[PublishedWeights, ...]] = (
+    n_weights = 10_270_240
+    published = (
         PublishedWeights(
             file="bn_inception-52deb4733.pth",
             sha256="52deb473314542a5c2f87e9e6f26f4ca42fe863d15f986414dbae8c2dfdd2353",

@@ -15,7 +15,6 @@ Departures from the paper
 """
 
 from collections import OrderedDict
-from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -37,8 +36,8 @@ class EfficientnetLite0Trunk(Trunk):
 
     preprocessing = Preprocessing(mean=(127.0, 127.0, 127.0), deviation=(128.0, 128.0, 128.0), scale=1.0)
 
-    n_weights: ClassVar[int | None] = 3_371_008
-    published: ClassVar[tuple[PublishedWeights, ...]] = (
+    n_weights = 3_371_008
+    published = (
         PublishedWeights(
             file="efficientnet-lite0-57934424.pth",
             sha256="579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",

@@ -12,8 +12,7 @@ Departures from the paper
 
 from torch import Tensor, nn
 
-from fairground.contracts.model import Trunk
-from fairground.errors import require
+from fairground.contracts.model import Trunk, require
 
 
 class FeaturesTrunk(Trunk):

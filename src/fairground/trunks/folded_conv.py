@@ -20,8 +20,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.model import Trunk
-from fairground.errors import require
+from fairground.contracts.model import Trunk, require
 from fairground.trunks._conv_norm import Chain
 
 FOLD = 2

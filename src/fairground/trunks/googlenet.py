@@ -16,7 +16,6 @@ Departures from the paper
 """
 
 from collections import OrderedDict
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -46,8 +45,8 @@ class GooglenetTrunk(Trunk):
 
     preprocessing = Preprocessing(mean=(0.5, 0.5, 0.5), deviation=(0.5, 0.5, 0.5))
 
-    n_weights: ClassVar[int | None] = 5_599_904
-    published: ClassVar[tuple[PublishedWeights, ...]] = (
+    n_weights = 5_599_904
+    published = (
         PublishedWeights(
             file="googlenet-1378be20.pth",
             sha256="1378be20a8e875cf1568b8a71654e704449655e34711a959a38b04fb34905cef",

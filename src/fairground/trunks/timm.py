@@ -17,8 +17,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from fairground.contracts.model import Preprocessing, Trunk
-from fairground.errors import InputError, require
+from fairground.contracts.model import Preprocessing, Trunk, require
+from fairground.errors import InputError
 from fairground.spec.catalogue import nearest
 from fairground.trunks._gray_images import InColour, require_photographs
 from fairground.trunks._torchvision import import_torchvision
