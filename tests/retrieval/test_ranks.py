@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from fairground.evaluation import EmbeddingView
 from fairground.retrieval.search_plan import SearchPlan, find_duplicate_rows
@@ -102,27 +101,6 @@ def test_no_row_twice_means_no_twins():
     rows = np.random.default_rng(0).normal(size=(300, 5)).astype(np.float32)
     tiles = Tiles(rows, np.arange(300, dtype=np.int32), 64, np.dtype(np.float32), True).in_memory()
     assert find_duplicate_rows(tiles, tiles) is None
-
-
-@pytest.mark.parametrize("is_raw", [True, False])
-def test_torch_counting_agrees(is_raw):
-    points, labels = lattice(230, 9, 3)
-    groups = np.arange(230) % 4
-    # Powers of two keep unit lengths exact as well.
-    rows = points if is_raw else np.eye(4, dtype=np.float32)[np.arange(230) % 4] * 2
-    for settings in ({}, {"groups": groups}, {"query_rows": np.arange(5, 200, 3)}):
-        on_cpu = EmbeddingView(rows, labels, normalise=not is_raw, **settings)
-        on_device = EmbeddingView(rows, labels, normalise=not is_raw, **settings)
-        on_device.embeddings = torch.from_numpy(rows)  # as it stays for a tensor on another device
-        assert places(on_cpu) == places(on_device)
-
-
-def test_torch_counting_agrees_in_bounded_blocks(monkeypatch):
-    points, labels = lattice(120, 3, 3)
-    view = EmbeddingView(points, labels, normalise=False)
-    view.embeddings = torch.from_numpy(points)
-    monkeypatch.setattr("fairground.retrieval.device_ranks.N_SCORES", 1000)
-    assert places(view) == expected(points, labels)
 
 
 def test_all_embeddings_equal_are_ranked_by_index():

@@ -8,17 +8,11 @@ import importlib
 from typing import Any
 
 _HOMES = {
-    "evaluate": "metric_scores",
-    "evaluate_in_detail": "metric_scores",
-    "Evaluation": "metric_scores",
     "EmbeddingView": "embedding_view",
     "Bootstrap": "bootstrap",
     "BootstrapInterval": "bootstrap",
-    "score_file": "metric_scores",
-    "analyse": "analyses",
-    "evaluate_ensemble": "ensemble",
-    "concatenate": "ensemble",
-    "EnsembleScores": "ensemble",
+    **dict.fromkeys(("evaluate", "evaluate_in_detail", "Evaluation", "score_file", "analyse"), "metric_scores"),
+    **dict.fromkeys(("evaluate_ensemble", "concatenate", "EnsembleScores"), "metric_scores"),
 }
 __all__ = list(_HOMES)
 

@@ -22,61 +22,37 @@ class Coded(NamedTuple):
     names: np.ndarray
 
 
-def as_matrix(embeddings: Any, what: str = "embeddings") -> Embeddings:
-    """Return finite embeddings (n, d): a NumPy array for anything on the CPU, else the tensor where it is."""
+def as_matrix(embeddings: Any, what: str = "embeddings") -> np.ndarray:
+    """Return finite embeddings (n, d) in main memory or, for a memory-mapped file, where they are."""
     matrix = embeddings
     if isinstance(matrix, Tensor):
-        matrix = matrix.detach()
-        matrix = matrix.float() if matrix.dtype in (torch.bfloat16, torch.float16) else matrix
-        if matrix.device.type == "cpu":
-            matrix = matrix.numpy()
+        matrix = matrix.detach().cpu()
+        matrix = (matrix.float() if matrix.dtype in (torch.bfloat16, torch.float16) else matrix).numpy()
     elif not isinstance(matrix, np.ndarray):
         matrix = np.asarray(matrix)
-    shape = tuple(matrix.shape)
+    shape = matrix.shape
     require(matrix.ndim == 2, f"{what} must be a matrix (n, d); got shape {shape}", DataError)
     require(shape[0] > 0, f"{what} are empty: there is no row to evaluate", DataError)
     require(shape[1] > 0, f"{what} have no dimensions: got shape {shape}", DataError)
-    is_number = isinstance(matrix, Tensor) or matrix.dtype.kind in "fiub"
-    require(is_number, f"{what} must be real numbers; got {matrix.dtype}", DataError)
-    _refuse_bad_rows(matrix, what)
-    return matrix  # type: ignore[no-any-return]
+    require(matrix.dtype.kind in "fiub", f"{what} must be real numbers; got {matrix.dtype}", DataError)
+    # Above this a squared length would overflow, in wide types; NaN compares as false.
+    limit, step = 1e150 if matrix.dtype.itemsize > 4 else np.inf, max(1, 2**22 // shape[1])
+    usable = [(np.abs(matrix[start : start + step]) < limit).all(1) for start in range(0, len(matrix), step)]
+    bad = np.flatnonzero(~np.concatenate(usable))
+    listed = ", ".join(str(row) for row in bad[:5]) + (", ..." if len(bad) > 5 else "")
+    sentence = f"{len(bad)} of {len(matrix)} {what} are not finite (NaN, infinite or beyond 1e150): rows {listed}"
+    require(len(bad) == 0, sentence, DataError)
+    return np.asanyarray(matrix)
 
 
-def _refuse_bad_rows(matrix: Embeddings, what: str) -> None:
-    bad: list[int] = []
-    count = 0
-    step = max(1, 2**22 // matrix.shape[1])
-    for start in range(0, len(matrix), step):
-        block = matrix[start : start + step]
-        # Above this a squared length would overflow; NaN compares as false.
-        usable = np.asarray((abs(block) < 1e150).all(1).cpu() if isinstance(block, Tensor) else _usable(block))
-        rows = start + np.flatnonzero(~usable)
-        count += len(rows)
-        bad.extend(int(row) for row in rows[: max(0, 5 - len(bad))])
-    listed = ", ".join(str(row) for row in bad) + (", ..." if count > len(bad) else "")
-    require(
-        count == 0,
-        f"{count} of {len(matrix)} {what} are not finite (NaN, infinite or beyond 1e150): rows {listed}",
-        DataError,
-    )
-
-
-def _usable(block: np.ndarray) -> np.ndarray:
-    is_usable: np.ndarray = (np.abs(block) < 1e150).all(1) if block.dtype.itemsize > 4 else np.isfinite(block).all(1)
-    return is_usable
-
-
-def working_dtype(*matrices: Embeddings, exact: bool) -> np.dtype:
+def working_dtype(*matrices: np.ndarray, exact: bool) -> np.dtype:
     """Return float64 where any input is wider than float32, or where `exact` asks for it, else float32.
 
     Differences of Euclidean distances between raw vectors are small against the vectors' squared lengths; float32
     would round them away.
     """
-    for matrix in matrices:
-        kind = matrix.dtype
-        narrow = (torch.float32,) if isinstance(matrix, Tensor) else (np.float16, np.float32)
-        exact = exact or kind not in narrow
-    return np.dtype(np.float64 if exact else np.float32)
+    is_narrow = all(matrix.dtype in (np.float16, np.float32) for matrix in matrices)
+    return np.dtype(np.float32 if is_narrow and not exact else np.float64)
 
 
 def is_multi_label(labels: Labels) -> bool:

@@ -12,17 +12,14 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from fairground.contracts.metric import Contingency, OpenSet, Ranking, Verification
 from fairground.errors import DataError, require
 from fairground.evaluation import checked_arrays
 from fairground.evaluation import relevant_references as relevant
-from fairground.functional.pairs import normalize
 from fairground.functional.spectral import singular_values
 from fairground.retrieval import neighbours, ranks
 from fairground.retrieval.contingency import contingency
-from fairground.retrieval.device_ranks import DeviceSearchPlan, rank_on_device
 from fairground.retrieval.kmeans import Clusters, kmeans
 from fairground.retrieval.search_plan import SearchPlan, find_duplicate_rows
 from fairground.retrieval.tiles import Tiles, edge_for, normalise_rows
@@ -202,11 +199,10 @@ class EmbeddingView:
         dtype = checked_arrays.working_dtype(self.embeddings, theirs, exact=self.is_raw)
         edge = edge_for(len(rows), len(theirs))
 
-        def tiled(matrix: checked_arrays.Embeddings, index: np.ndarray) -> Tiles:
-            on_cpu = matrix.cpu().numpy() if isinstance(matrix, Tensor) else matrix
-            tiles = Tiles(on_cpu, index.astype(np.int32), edge, dtype, not self.is_raw)
+        def tiled(matrix: np.ndarray, index: np.ndarray) -> Tiles:
+            tiles = Tiles(matrix, index.astype(np.int32), edge, dtype, not self.is_raw)
             # A memory-mapped file may be larger than memory: its tiles are read when they are needed.
-            return tiles if isinstance(on_cpu, np.memmap) else tiles.in_memory()
+            return tiles if isinstance(matrix, np.memmap) else tiles.in_memory()
 
         references = tiled(theirs, wanted.reference_order)
         queries = references if is_one_set else tiled(self.embeddings, rows)
@@ -218,30 +214,6 @@ class EmbeddingView:
             half_lengths=references.half_squared_lengths() if self.is_raw else None,
             groups=wanted.groups,
             duplicates=find_duplicate_rows(queries, references),
-        )
-
-    def _pairing_on_device(self, embeddings: Tensor) -> DeviceSearchPlan:
-        """Return queries and references in search order as tensors on the device of the embeddings."""
-        wanted, theirs = self.relevance, embeddings if self.references is None else self.references
-        is_wide = checked_arrays.working_dtype(embeddings, theirs, exact=self.is_raw) == np.float64
-
-        def moved(values: checked_arrays.Embeddings) -> Tensor:
-            return torch.as_tensor(values, device=embeddings.device)
-
-        def in_order(matrix: checked_arrays.Embeddings, order: np.ndarray) -> Tensor:
-            side = moved(matrix)[moved(order)].to(torch.float64 if is_wide else torch.float32)
-            return side if self.is_raw else normalize(side)
-
-        # Equal rows must score equally, which a product does not promise: each distinct row is multiplied once.
-        distinct, kind = torch.unique(in_order(theirs, wanted.reference_order), dim=0, return_inverse=True)
-        return DeviceSearchPlan(
-            queries=in_order(embeddings, self._query_numbers[wanted.query_order]),
-            references=distinct,
-            kind=kind,
-            numbers=moved(wanted.reference_order),
-            own=moved(wanted.own),
-            half_lengths=distinct.square().sum(1) / 2 if self.is_raw else None,
-            groups=None if wanted.groups is None else (moved(wanted.groups[0]), moved(wanted.groups[1])),
         )
 
     def rankings(self) -> Iterator[RankingBlock]:
@@ -258,9 +230,6 @@ class EmbeddingView:
     def _fresh_rankings(self) -> Iterator[ranks.Ranked]:
         wanted = self.relevance
         spans = ranks.blocks(wanted.n_relevant, self.block)
-        if isinstance(self.embeddings, Tensor):
-            on_device = self._pairing_on_device(self.embeddings)
-            return (rank_on_device(on_device, wanted.lists(*span)) for span in spans)
         return (ranks.rank(self.pairing, wanted.lists(*span), threads=self.threads) for span in spans)
 
     @cached_property
@@ -336,17 +305,15 @@ class EmbeddingView:
     def row_blocks(self) -> Iterator[np.ndarray]:
         """Yield the rows in order, unit length if `normalise`, in blocks of bounded size."""
         for begin in range(0, self.n_rows, BLOCK_ROWS):
-            yield self._some_rows(
-                slice(begin, begin + BLOCK_ROWS), checked_arrays.working_dtype(self.embeddings, exact=False)
-            )
+            dtype = checked_arrays.working_dtype(self.embeddings, exact=False)
+            yield self._some_rows(slice(begin, begin + BLOCK_ROWS), dtype)
 
     def rows(self, which: np.ndarray) -> np.ndarray:
         """Return some rows as float64, unit length if `normalise`."""
         return self._some_rows(which, np.dtype(np.float64))
 
     def _some_rows(self, which: slice | np.ndarray, dtype: np.dtype) -> np.ndarray:
-        some = self.embeddings[which]
-        block = np.array(some.cpu() if isinstance(some, Tensor) else some, dtype=dtype, order="C")
+        block = np.array(self.embeddings[which], dtype=dtype, order="C")
         if self.normalise:
             normalise_rows(block)
         return block

@@ -1,4 +1,7 @@
-"""Embeddings and labels in, scores out: `evaluate` for the numbers, `evaluate_in_detail` for what is behind them."""
+"""Embeddings and labels in, scores out: `evaluate` for the numbers, `evaluate_in_detail` for what is behind them.
+
+`evaluate_ensemble` scores several models as one, `analyse` says what kind of space the embeddings form.
+"""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -8,6 +11,7 @@ from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 
+from fairground.contracts.analysis import Analysis, Findings
 from fairground.contracts.metric import ClusteringMetric, Metric, OpenSetMetric, RankingMetric, VerificationMetric
 from fairground.errors import DataError, InputError, require
 from fairground.evaluation import checked_arrays
@@ -16,8 +20,9 @@ from fairground.evaluation.embedding_view import Distance, EmbeddingView
 from fairground.evaluation.relevant_references import GroupRule, RelevanceFunction
 from fairground.files import reading
 from fairground.records.arrays import array_names, read_arrays
-from fairground.spec.catalogue import find, nearest
-from fairground.spec.measurement_names import ROOM, read_metric, refuse_unknown, spelled
+from fairground.retrieval.tiles import normalise_rows
+from fairground.spec import measurement_names
+from fairground.spec.catalogue import find, list_room, nearest
 
 DEFAULT_METRICS = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
 Lone = Literal["drop", "zero"]
@@ -233,7 +238,7 @@ def metric_named(word: str) -> Metric:
     """Return the metric a name such as `recall@5` or `module:Class` means, or refuse it with the nearest right name."""
     if ":" in word:
         path, _, argument = word.partition("@")
-        kind = find(ROOM, path)
+        kind = find("metrics", path)
         require(
             inspect.isclass(kind) and issubclass(kind, Metric),
             f"'{path}' is not a metric: derive it from RankingMetric, ClusteringMetric, VerificationMetric or "
@@ -241,12 +246,12 @@ def metric_named(word: str) -> Metric:
         )
         shown, text = f"metric '{word}'", argument or None
     else:
-        found = read_metric(word)
+        found = measurement_names.read_metric(word)
         if found is None:
-            refuse_unknown(word)
+            measurement_names.refuse_unknown(word)
         assert found is not None
-        kind, text = find(ROOM, found.name), found.argument
-        shown = f"metric '{word}': {spelled(found.name)}"
+        kind, text = find("metrics", found.name), found.argument
+        shown = f"metric '{word}': {measurement_names.spelled(found.name)}"
     if text is None:
         return kind()  # type: ignore[no-any-return]
     require(kind.argument is not None, f"{shown} takes nothing after @; got '{text}'")
@@ -257,3 +262,82 @@ def metric_named(word: str) -> Metric:
         raise InputError(f"metric '{word}': '{text}' is not a number") from error
     require(number <= _MOST, f"metric '{word}': a number after @ is {_MOST:,} at most; got {text}")
     return kind(**{str(kind.argument): number})  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnsembleScores:
+    """Scores of the joined models (`concatenated`), the mean over single models (`separated`), and `each` model's own.
+
+    The two answer different questions, and a reality check reports both (Musgrave, Belongie and Lim, "A metric learning
+    reality check", ECCV 2020, section 3.3).
+    """
+
+    concatenated: dict[str, float]
+    separated: dict[str, float]
+    each: tuple[dict[str, float], ...]
+
+
+def evaluate_ensemble(
+    models: Sequence[checked_arrays.Embeddings],
+    labels: checked_arrays.Labels,
+    metrics: Sequence[str] | None = None,
+    *,
+    normalise: bool = True,
+    lone: Lone = "drop",
+    seed: int = 1234,
+    threads: int | None = None,
+) -> EnsembleScores:
+    """Return concatenated and separated scores of several models' embeddings of the same images, in one order."""
+    joined = concatenate(models, normalise=normalise)
+
+    def scores(embeddings: checked_arrays.Embeddings) -> dict[str, float]:
+        return evaluate(embeddings, labels, metrics, normalise=normalise, lone=lone, seed=seed, threads=threads)
+
+    each = tuple(scores(embeddings) for embeddings in models)
+    separated = {name: float(np.mean([one[name] for one in each])) for name in each[0]}
+    return EnsembleScores(concatenated=scores(joined), separated=separated, each=each)
+
+
+def concatenate(models: Sequence[checked_arrays.Embeddings], *, normalise: bool = True) -> np.ndarray:
+    """Return the models' embeddings side by side, each normalised first unless `normalise` is false."""
+    require(len(models) > 0, "an ensemble needs one model at least", DataError)
+    matrices = [checked_arrays.as_matrix(model, f"embeddings of model {k}") for k, model in enumerate(models)]
+    sizes = sorted({len(matrix) for matrix in matrices})
+    require(len(sizes) == 1, f"all models must embed the same images; got {sizes} rows", DataError)
+    wide = [np.float64 if matrix.dtype == np.float64 else np.float32 for matrix in matrices]
+    blocks = [np.array(matrix, dtype, order="C") for matrix, dtype in zip(matrices, wide, strict=True)]
+    for block in blocks if normalise else ():
+        normalise_rows(block)
+    return np.concatenate(blocks, 1)
+
+
+def analyse(
+    embeddings: checked_arrays.Embeddings | EmbeddingView,
+    labels: checked_arrays.Labels | None = None,
+    analyses: Sequence[str | Analysis] | None = None,
+    *,
+    normalise: bool = True,
+    threads: int | None = None,
+) -> dict[str, Findings]:
+    """Return the findings of each analysis, all there are by default, under its name.
+
+    Takes embeddings and labels, or a view that has computed something already. A name may carry options:
+    `rho(drop_last=1)`.
+    """
+    if isinstance(embeddings, EmbeddingView):
+        view = embeddings
+    else:
+        view = EmbeddingView(embeddings, labels, normalise=normalise, threads=threads)
+    require(
+        view.references is None and view.query_rows is None,
+        "analyse looks at one set of embeddings as a whole: no references, no query_rows",
+    )
+    found = {}
+    for asked in list_room("analysis") if analyses is None else analyses:
+        if isinstance(asked, str):
+            wanted = measurement_names.read_analysis(asked)
+            name, analysis = wanted.name, find("analysis", wanted.name)(**wanted.options)
+        else:
+            name, analysis = type(asked).__name__, asked
+        found[name] = analysis.measure(view)
+    return found

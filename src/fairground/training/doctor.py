@@ -19,9 +19,8 @@ import torch
 from torch import Tensor, nn, optim
 
 from fairground.contracts.model import Batch
-from fairground.evaluation.analyses import analyse
 from fairground.evaluation.embedding_view import EmbeddingView
-from fairground.evaluation.metric_scores import metric_named
+from fairground.evaluation.metric_scores import analyse, metric_named
 from fairground.functional.pairs import normalize
 from fairground.functional.spectral import POINT, collapse_of
 from fairground.records.record import EpochRow, Finding

@@ -13,9 +13,8 @@ import torch
 from torch import Tensor
 
 from fairground.errors import DivergedError, StoreError
-from fairground.evaluation.analyses import analyse
 from fairground.evaluation.embedding_view import EmbeddingView
-from fairground.evaluation.metric_scores import metric_named
+from fairground.evaluation.metric_scores import analyse, metric_named
 from fairground.files import read_with_digest, write_atomically, write_with_digest
 from fairground.records.arrays import write_arrays
 from fairground.records.events import BatchTrained, EpochEnded, Event, Listener, Note

@@ -12,8 +12,7 @@ from torch import Tensor
 from fairground.contracts.model import Preprocessing
 from fairground.errors import DataError, StoreError, require
 from fairground.evaluation.embed import embed
-from fairground.evaluation.ensemble import concatenate
-from fairground.evaluation.metric_scores import evaluate_in_detail
+from fairground.evaluation.metric_scores import concatenate, evaluate_in_detail
 from fairground.files import read_json
 from fairground.records.arrays import read_arrays
 from fairground.records.run_folder import RunFolder, stored_spec
