@@ -20,7 +20,7 @@ from fairground.commands.terminal import Verbatim, complain, fitted, prints_on_s
 class Answer:
     """What a command found: `data` for --json, otherwise `lines`, which may be made while they are printed.
 
-    `failure` is a sentence for the error stream.
+    `failure` is a sentence for the error stream. An answer without data, of a command that was stopped, prints no JSON.
     """
 
     data: Any
@@ -64,9 +64,9 @@ def printed(command: Command) -> Callable[..., None]:
             answer = command(**given)
         if answer is None:
             return
-        if as_json:
+        if as_json and answer.data is not None:
             print(json.dumps(answer.data))
-        else:
+        if not as_json:
             for line in answer.lines:
                 print(line if isinstance(line, Verbatim) else fitted(line.replace("\n", "\\n"), screen_width()))
         if answer.failure:
@@ -87,8 +87,20 @@ def _options(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 
 def _on_command_line(option: inspect.Parameter) -> inspect.Parameter:
-    """Return an option as typer takes it: with one type, or a list of one."""
-    kind, declared = get_args(option.annotation)
+    """Return an option as typer takes it: with one type, or a list of one.
+
+    It is declared as `Annotated[type, names, help, settings]`. Without names it is called like the parameter; a name
+    without a hyphen is the placeholder of an argument; `settings` are further ones of typer, if any.
+    """
+    kind, *notes = get_args(option.annotation)
+    settings = notes.pop() if isinstance(notes[-1], dict) else {}
+    *names, text = notes
+    declared: Any
+    if names and not names[0].startswith("-"):
+        declared = typer.Argument(metavar=names[0], help=text, **settings)
+    else:
+        own = len(option.name) > 1 and not any(name.startswith("--") for name in names)
+        declared = typer.Option(*[f"--{option.name.replace('_', '-')}"] * own, *names, help=text, **settings)
     members = get_args(kind) if isinstance(kind, UnionType) else (kind,)
     one = Path if os.PathLike[str] in members else members[0]
     default = HOME if option.name == "home" else option.default

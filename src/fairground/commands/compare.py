@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
-import typer
-
 from fairground.commands import options
 from fairground.commands.command import Answer, options_of
 from fairground.commands.runs import Run, RunList, named_records, without_trials
@@ -70,17 +68,13 @@ class MethodComparison:
 def compare(
     *runs: RunList | Run | str,
     metric: options.Metric = None,
-    anyway: Annotated[bool, typer.Option("--anyway", help="Show an unfair table too, with every row marked.")] = False,
-    level: Annotated[float, typer.Option("--level", help="Joint confidence level of all intervals.")] = LEVEL,
+    anyway: Annotated[bool, "Show an unfair table too, with every row marked."] = False,
+    level: Annotated[float, "Joint confidence level of all intervals."] = LEVEL,
     margin: Annotated[
-        float | None,
-        typer.Option("--margin", help="Largest difference that does not matter, in the unit shown (default: 0.5)."),
+        float | None, "Largest difference that does not matter, in the unit shown (default: 0.5)."
     ] = None,
     generality: Annotated[
-        GeneralityKind,
-        typer.Option(
-            "--generality", help="What verdicts generalise to: other trainings (seeds), other test classes, or both."
-        ),
+        GeneralityKind, "What verdicts generalise to: other trainings (seeds), other test classes, or both."
     ] = "seeds",
     home: options.AnyHome = None,
     quiet: bool = False,
@@ -242,27 +236,16 @@ def compare_command(
     home: Path,
     runs: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="Runs by name or the beginning of it, or methods by hash (default: all runs except trials)."
-        ),
+        "[RUNS]...",
+        "Runs by name or the beginning of it, or methods by hash (default: all runs except trials).",
     ] = None,
-    data: Annotated[
-        str | None, typer.Option("--data", help="Only runs on this data set, by its name in `fairground list runs`.")
-    ] = None,
+    data: Annotated[str | None, "Only runs on this data set, by its name in `fairground list runs`."] = None,
     values: Annotated[
         Path | None,
-        typer.Option(
-            "--values",
-            help="Compare the numbers of a CSV file instead of runs: columns method, seed, value and, if any, dataset, "
-            "fold.",
-        ),
+        "Compare the numbers of a CSV file instead of runs: columns method, seed, value and, if any, dataset, fold.",
     ] = None,
-    lower_is_better: Annotated[
-        bool, typer.Option("--lower-is-better", help="With --values: lower numbers are better.")
-    ] = False,
-    over_datasets: Annotated[
-        bool, typer.Option("--over-datasets", help="Also rank the methods over all data sets.")
-    ] = False,
+    lower_is_better: Annotated[bool, "With --values: lower numbers are better."] = False,
+    over_datasets: Annotated[bool, "Also rank the methods over all data sets."] = False,
     **interval: Any,
 ) -> Answer:
     """Compare methods fairly: one table with a verdict on every pair, or every reason why there cannot be one.

@@ -7,8 +7,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from fairground.commands.command import Answer
 from fairground.commands.options import Quiet
 from fairground.commands.overrides import data_overrides
@@ -30,28 +28,17 @@ _UNREADABLE_SHOWN, _SUSPECTS_SHOWN, _EXAMPLES = 20, 10, 4
 
 def check(
     path: Annotated[
-        Path | None,
-        typer.Argument(help="A folder of class folders, a CSV or Parquet table, or a file of features."),
+        Path | None, "[PATH]", "A folder of class folders, a CSV or Parquet table, or a file of features."
     ] = None,
     words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Overrides, like data.subset=true, split=mlrc_folds or split.fold=1.", metavar="[KEY=VALUE]..."
-        ),
+        list[str] | None, "[KEY=VALUE]...", "Overrides, like data.subset=true, split=mlrc_folds or split.fold=1."
     ] = None,
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", "-d", help="Data set in PATH, like cub200 (default: guessed).")
-    ] = None,
-    labels: Annotated[
-        bool, typer.Option("--labels", help="Also rank images whose labels are suspect; photographs take a network.")
-    ] = False,
-    page: Annotated[
-        Path | None, typer.Option("--page", help="Write an HTML page with the suspect images; implies --labels.")
-    ] = None,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Write every finding into a table.")] = None,
+    dataset: Annotated[str | None, "-d", "Data set in PATH, like cub200 (default: guessed)."] = None,
+    labels: Annotated[bool, "Also rank images whose labels are suspect; photographs take a network."] = False,
+    page: Annotated[Path | None, "Write an HTML page with the suspect images; implies --labels."] = None,
+    csv: Annotated[Path | None, "Write every finding into a table."] = None,
     clean: Annotated[
-        Path | None,
-        typer.Option("--write-clean", help="Write a table of the images without copies and unreadable files (.csv)."),
+        Path | None, "--write-clean", "Write a table of the images without copies and unreadable files (.csv)."
     ] = None,
     quiet: Quiet = False,
 ) -> Answer:
@@ -224,13 +211,8 @@ def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["Labe
 
 
 def caches(
-    remove: Annotated[
-        list[str] | None,
-        typer.Option("--remove", help="Remove this cache, by the beginning of its key. May be repeated."),
-    ] = None,
-    older_than: Annotated[
-        str | None, typer.Option("--older-than", help="Remove caches unused for longer: 12h, 30d, 8w.")
-    ] = None,
+    remove: Annotated[list[str] | None, "Remove this cache, by the beginning of its key. May be repeated."] = None,
+    older_than: Annotated[str | None, "Remove caches unused for longer: 12h, 30d, 8w."] = None,
 ) -> Answer:
     """List or remove the caches that data.prepared and training.trainable made, longest unused first.
 

@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from fairground.commands.command import Answer
 from fairground.commands.options import HOME, Home, Quiet, executor_of
 from fairground.commands.terminal import Verbatim
@@ -22,8 +20,8 @@ BUDGET: "Overrides" = {"training.epochs": 3, "training.batches_per_epoch": 50}
 
 
 def demo(
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds per method.")] = 3,
-    workers: Annotated[int, typer.Option("--workers", min=1, help="Number of runs at once, one thread each.")] = 2,
+    seeds: Annotated[int, "Number of seeds per method.", {"min": 1}] = 3,
+    workers: Annotated[int, "Number of runs at once, one thread each.", {"min": 1}] = 2,
     home: Home = HOME,
     quiet: Quiet = False,
 ) -> Answer:

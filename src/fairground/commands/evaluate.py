@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from fairground.commands.command import Answer
 from fairground.commands.options import HOME, Home, Metrics, Quiet, split_names
 from fairground.commands.progress import spinner
@@ -20,12 +18,10 @@ Split = Literal["validation", "test"]
 
 
 def evaluate(
-    run: Annotated[str, typer.Argument(metavar="RUN|STUDY", help="A run or study, or the beginning of its hash.")],
-    split: Annotated[Split, typer.Option("--split", help="Classes to measure on.")] = "validation",
+    run: Annotated[str, "RUN|STUDY", "A run or study, or the beginning of its hash."],
+    split: Annotated[Split, "Classes to measure on."] = "validation",
     metrics: Metrics = None,
-    ensemble: Annotated[
-        bool, typer.Option("--ensemble", help="With a study: also concatenate the fold models of each repeat (test).")
-    ] = False,
+    ensemble: Annotated[bool, "With a study: also concatenate the fold models of each repeat (test)."] = False,
     home: Home = HOME,
     quiet: Quiet = False,
 ) -> Answer:
@@ -108,26 +104,17 @@ def _joined_scores(runs: Sequence["RunRecord"], home: Path, metrics: Sequence[st
 
 
 def score(
-    file: Annotated[Path, typer.Argument(help="An .npz with arrays `embeddings` (n, d) and `labels` (n,).")],
+    file: Annotated[Path, "FILE", "An .npz with arrays `embeddings` (n, d) and `labels` (n,)."],
     metrics: Metrics = None,
-    distance: Annotated[Literal["euclidean", "cosine"], typer.Option("--distance", help="Distance.")] = "euclidean",
-    normalise: Annotated[bool, typer.Option("--normalise/--raw", help="L2-normalise embeddings first.")] = True,
-    lone: Annotated[
-        Literal["drop", "zero"], typer.Option("--lone", help="Queries without a match: leave them out, or score 0.")
-    ] = "drop",
-    average: Annotated[
-        Literal["queries", "classes"], typer.Option("--average", help="Average over queries, or over class means.")
-    ] = "queries",
+    distance: Annotated[Literal["euclidean", "cosine"], "Distance."] = "euclidean",
+    normalise: Annotated[bool, "--normalise/--raw", "L2-normalise embeddings first."] = True,
+    lone: Annotated[Literal["drop", "zero"], "Queries without a match: leave them out, or score 0."] = "drop",
+    average: Annotated[Literal["queries", "classes"], "Average over queries, or over class means."] = "queries",
     group_rule: Annotated[
-        Literal["same_group", "same_class_and_group"],
-        typer.Option("--group-rule", help="Pairs within one of the file's `groups` to leave out."),
+        Literal["same_group", "same_class_and_group"], "Pairs within one of the file's `groups` to leave out."
     ] = "same_group",
-    interval: Annotated[
-        int, typer.Option("--interval", min=0, help="Bootstrap draws over classes for 95 % intervals, e.g. 1000.")
-    ] = 0,
-    details: Annotated[
-        Path | None, typer.Option("--details", help="Write the score of every query and class to this .npz file.")
-    ] = None,
+    interval: Annotated[int, "Bootstrap draws over classes for 95 % intervals, e.g. 1000.", {"min": 0}] = 0,
+    details: Annotated[Path | None, "Write the score of every query and class to this .npz file."] = None,
 ) -> Answer:
     """Measure embeddings from anywhere: exact, query excluded by index, bounded memory.
 

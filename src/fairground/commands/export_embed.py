@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from fairground.commands.command import Answer
 from fairground.commands.options import HOME, Home, Quiet
 from fairground.commands.progress import counted
@@ -20,20 +18,16 @@ MODEL_HELP = "A run's name (or enough of its hash), or a folder that `fairground
 DATA_HELP = "A folder of images (class folders or loose), a table, one image, a file of features, or `icons`."
 SkipUnreadable = Annotated[
     bool,
-    typer.Option(
-        "--skip-unreadable",
-        help="Leave out pictures that cannot be read, and name them in what is written. Decodes every picture twice.",
-    ),
+    "--skip-unreadable",
+    "Leave out pictures that cannot be read, and name them in what is written. Decodes every picture twice.",
 ]
 Tell = Callable[[str, int, int], None]
 
 
 def export(
-    model: Annotated[str, typer.Argument(metavar="RUN", help=MODEL_HELP)],
-    out: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
-    onnx: Annotated[
-        bool, typer.Option("--onnx", help="Also write model.onnx, for any batch size, checked against torch.")
-    ] = False,
+    model: Annotated[str, "RUN", MODEL_HELP],
+    out: Annotated[Path, "--output", "-o", "The folder to write."],
+    onnx: Annotated[bool, "Also write model.onnx, for any batch size, checked against torch."] = False,
     home: Home = HOME,
 ) -> Answer:
     """Write a run's selected model with its preprocessing, thresholds, scores with intervals, and a model card.
@@ -61,10 +55,10 @@ def export(
 
 
 def embed(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HELP)],
-    data: Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)],
-    out: Annotated[Path, typer.Option("--output", "-o", help="An .npz file, or an .npy file with a .json beside it.")],
-    raw: Annotated[bool, typer.Option("--raw", help="As the network gives them, not scaled to length one.")] = False,
+    model: Annotated[str, "MODEL", MODEL_HELP],
+    data: Annotated[str, "DATA", DATA_HELP],
+    out: Annotated[Path, "--output", "-o", "An .npz file, or an .npy file with a .json beside it."],
+    raw: Annotated[bool, "As the network gives them, not scaled to length one."] = False,
     skip_unreadable: SkipUnreadable = False,
     home: Home = HOME,
     quiet: Quiet = False,

@@ -4,8 +4,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from fairground.commands.command import Answer
 from fairground.commands.export_embed import DATA_HELP, MODEL_HELP, SkipUnreadable, readable_inputs
 from fairground.commands.options import HOME, Home, Quiet
@@ -13,13 +11,13 @@ from fairground.commands.options import HOME, Home, Quiet
 if TYPE_CHECKING:
     from fairground.deploy.index import IndexChange
 
-IndexFolder = Annotated[Path, typer.Argument(metavar="INDEX", help="A folder that `fairground index` wrote.")]
+IndexFolder = Annotated[Path, "INDEX", "A folder that `fairground index` wrote."]
 
 
 def build(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HELP)],
-    data: Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)],
-    out: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
+    model: Annotated[str, "MODEL", MODEL_HELP],
+    data: Annotated[str, "DATA", DATA_HELP],
+    out: Annotated[Path, "--output", "-o", "The folder to write."],
     skip_unreadable: SkipUnreadable = False,
     home: Home = HOME,
     quiet: Quiet = False,
@@ -43,10 +41,8 @@ def build(
 
 def add(
     folder: IndexFolder,
-    data: Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)],
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Remove the rows that have the same names, in the same step.")
-    ] = False,
+    data: Annotated[str, "DATA", DATA_HELP],
+    replace: Annotated[bool, "Remove the rows that have the same names, in the same step."] = False,
     skip_unreadable: SkipUnreadable = False,
     quiet: Quiet = False,
 ) -> Answer:
@@ -63,13 +59,8 @@ def add(
 
 def remove(
     folder: IndexFolder,
-    ids: Annotated[
-        list[int] | None, typer.Option("--ids", help="The identifier of a row, as `query --json` shows it; repeat it.")
-    ] = None,
-    path: Annotated[
-        list[str] | None,
-        typer.Option("--path", help="The name of a row's file, or a pattern such as 'airplane/*'; repeat it."),
-    ] = None,
+    ids: Annotated[list[int] | None, "The identifier of a row, as `query --json` shows it; repeat it."] = None,
+    path: Annotated[list[str] | None, "The name of a row's file, or a pattern such as 'airplane/*'; repeat it."] = None,
 ) -> Answer:
     """Remove rows by identifier or by name; they are not found any more.
 

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from fairground.commands.command import Answer
 from fairground.commands.options import HOME, Home, home_argument
 from fairground.commands.terminal import Verbatim, aligned, fitted, listed, plural, screen_width
@@ -17,8 +15,7 @@ if TYPE_CHECKING:
 
 def list_things(
     room: Annotated[
-        str | None,
-        typer.Argument(help="losses, miners, samplers, ..., runs, protocols, rules or flags (default: an overview)."),
+        str | None, "[ROOM]", "losses, miners, samplers, ..., runs, protocols, rules or flags (default: an overview)."
     ] = None,
     home: Home = HOME,
 ) -> Answer:
@@ -80,9 +77,7 @@ def _list_runs(home: Path) -> Answer:
     return Answer(states, lines())
 
 
-def show(
-    run: Annotated[str, typer.Argument(help="Name of the run, or the beginning of it.")], home: Home = HOME
-) -> Answer:
+def show(run: Annotated[str, "RUN", "Name of the run, or the beginning of it."], home: Home = HOME) -> Answer:
     """Show the settings, the course and the scores of a run.
 
     Example: fairground show 3f2a

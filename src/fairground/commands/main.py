@@ -6,11 +6,12 @@ import gc
 import os
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from fairground import __version__
 from fairground.commands.command import printed
 from fairground.commands.terminal import complain, guard_streams
 from fairground.errors import FairgroundError, PictureError
@@ -45,10 +46,14 @@ _PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "add_completion": F
 
 
 class CommandGroup(TyperGroup):
-    """Commands of one name, `fairground data check`: arguments without one of their names belong to the first."""
+    """Commands of one name, `fairground data check`: arguments without one of their names belong to the first.
+
+    Without any argument, `list` is run if there is one, and help is shown otherwise.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        is_named = args and args[0] in (*self.commands, "--help")
+        args = args or ["list" if "list" in self.commands else "--help"]
+        is_named = args[0] in (*self.commands, "--help")
         return super().parse_args(ctx, args if is_named else [next(iter(self.commands)), *args])
 
 
@@ -83,8 +88,17 @@ class LazyCommands(TyperGroup):
 app = typer.Typer(name="fairground", cls=LazyCommands, no_args_is_help=True, **_PLAIN)
 
 
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        print(f"fairground {__version__}")
+        raise typer.Exit
+
+
+_VERSION = typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
+
+
 @app.callback()
-def _fairground() -> None:
+def _fairground(version: Annotated[bool, _VERSION] = False) -> None:
     """Compare deep metric learning methods fairly: losses, miners, samplers and regularisers with all else equal.
 
     Start with `fairground demo`, then `fairground train loss=triplet`.

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from fairground.errors import require
 
 if TYPE_CHECKING:
@@ -35,54 +33,32 @@ def _not_a_file(home: Path) -> Path:
     return home
 
 
-_HOME = typer.Option("--home", envvar=_VARIABLE, callback=_not_a_file, help="Directory for runs and results.")
-Home = Annotated[Path, _HOME]
+_HOME = ("Directory for runs and results.", {"envvar": _VARIABLE, "callback": _not_a_file})
+Home = Annotated[Path, *_HOME]
 #: the same for a function of Python
-AnyHome = Annotated[AnyPath | None, _HOME]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress output.")]
-Metric = Annotated[
-    str | None, typer.Option("--metric", "-m", help="Metric to rank by (default: the one used for selection).")
-]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[KEY=VALUE]...", help="Overrides: loss=triplet loss.margin=0.1 seed=3"),
-]
-Metrics = Annotated[
-    str | None, typer.Option("--metrics", "-m", help="Metrics, separated by commas: recall@1,map@r,nmi.")
-]
-Config = Annotated[AnyPath | None, typer.Option("--config", "-c", help="TOML file with a full or partial spec.")]
-Loggers = Annotated[
-    Sequence[str],
-    typer.Option("--logger", help="Also log to tensorboard, wandb (offline) or mlflow. May be repeated."),
-]
+AnyHome = Annotated[AnyPath | None, *_HOME]
+AsJson = Annotated[bool, "--json", "Print JSON instead of text."]
+Quiet = Annotated[bool, "-q", "No progress output."]
+Metric = Annotated[str | None, "-m", "Metric to rank by (default: the one used for selection)."]
+Overrides = Annotated[list[str] | None, "[KEY=VALUE]...", "Overrides: loss=triplet loss.margin=0.1 seed=3"]
+Metrics = Annotated[str | None, "-m", "Metrics, separated by commas: recall@1,map@r,nmi."]
+Config = Annotated[AnyPath | None, "-c", "TOML file with a full or partial spec."]
+Loggers = Annotated[Sequence[str], "--logger", "Also log to tensorboard, wandb (offline) or mlflow. May be repeated."]
 WithDoctor = Annotated[
     bool,
-    typer.Option(
-        "--doctor/--no-doctor",
-        help="Warn about training problems such as collapse and suggest a remedy. Does not change results.",
-    ),
+    "--doctor/--no-doctor",
+    "Warn about training problems such as collapse and suggest a remedy. Does not change results.",
 ]
-Threads = Annotated[
-    int | None,
-    typer.Option("--threads", min=1, help="CPU threads (default: all). Results are reproducible for a fixed number."),
-]
-ExecutorName = Annotated[
-    str, typer.Option("--executor", help="Where runs are made: inline, processes (this machine) or ray (a cluster).")
-]
-Workers = Annotated[int, typer.Option("--workers", min=1, help="Number of runs at once.")]
-WorkerThreads = Annotated[
-    int, typer.Option("--threads", min=1, help="CPU threads per run. Results are reproducible for a fixed number.")
-]
-Gpus = Annotated[float, typer.Option("--gpus", min=0, help="With ray: GPUs per run; below 1, a share of one.")]
-Address = Annotated[str | None, typer.Option("--address", help="Ray cluster's address (default: this machine's).")]
+Threads = Annotated[int | None, "CPU threads (default: all). Results are reproducible for a fixed number.", {"min": 1}]
+ExecutorName = Annotated[str, "Where runs are made: inline, processes (this machine) or ray (a cluster)."]
+Workers = Annotated[int, "Number of runs at once.", {"min": 1}]
+WorkerThreads = Annotated[int, "CPU threads per run. Results are reproducible for a fixed number.", {"min": 1}]
+Gpus = Annotated[float, "With ray: GPUs per run; below 1, a share of one.", {"min": 0}]
+Address = Annotated[str | None, "Ray cluster's address (default: this machine's)."]
 NodeWait = Annotated[
     float | None,
-    typer.Option(
-        "--node-wait",
-        min=0,
-        help="With ray: seconds to wait for a node when none is left (default 300); then resumable.",
-    ),
+    "With ray: seconds to wait for a node when none is left (default 300); then resumable.",
+    {"min": 0},
 ]
 
 

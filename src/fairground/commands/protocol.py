@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from fairground.commands.command import Answer
 from fairground.commands.options import Config
 from fairground.commands.terminal import Verbatim, terminal_width
@@ -20,11 +18,9 @@ _UNSAID = "(yours to say)"
 
 def protocol(
     name: Annotated[
-        str | None, typer.Argument(help="Protocol (default: laptop); `fairground list protocols` names them all.")
+        str | None, "[NAME]", "Protocol (default: laptop); `fairground list protocols` names them all."
     ] = None,
-    overrides: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Overrides: loss=margin@mlrc-cub200")
-    ] = None,
+    overrides: Annotated[list[str] | None, "[KEY=VALUE]...", "Overrides: loss=margin@mlrc-cub200"] = None,
     config: Config = None,
 ) -> Answer:
     """Show every setting of a protocol that affects comparability.

@@ -5,8 +5,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from fairground.commands.command import Answer
 from fairground.commands.options import HOME, Home
 from fairground.commands.terminal import Verbatim, fitted, screen_width, table_lines
@@ -23,17 +21,13 @@ _SELECTION = {
 
 def published(
     table: Annotated[
-        str | None, typer.Argument(help="A table (roth2020/table2) or a paper (mlrc2020) (default: list all).")
+        str | None, "[TABLE]", "A table (roth2020/table2) or a paper (mlrc2020) (default: list all)."
     ] = None,
-    dataset: Annotated[str | None, typer.Option("--dataset", "-d", help="cub200, cars196 or sop")] = None,
-    metric: Annotated[str | None, typer.Option("--metric", "-m", help="recall@1, map@r, nmi, ...")] = None,
-    method: Annotated[
-        str | None, typer.Option("--method", help="A loss (margin) or a loss with its preset (margin@mlrc-cub200).")
-    ] = None,
-    coverage: Annotated[
-        bool, typer.Option("--coverage", help="List the study, the command and the cost of each number.")
-    ] = False,
-    compare: Annotated[bool, typer.Option("--compare", help="Compare our own runs with each number.")] = False,
+    dataset: Annotated[str | None, "-d", "cub200, cars196 or sop"] = None,
+    metric: Annotated[str | None, "-m", "recall@1, map@r, nmi, ..."] = None,
+    method: Annotated[str | None, "A loss (margin) or a loss with its preset (margin@mlrc-cub200)."] = None,
+    coverage: Annotated[bool, "List the study, the command and the cost of each number."] = False,
+    compare: Annotated[bool, "Compare our own runs with each number."] = False,
     home: Home = HOME,
 ) -> Answer:
     """Show the numbers printed in the two papers, as printed, with their spread and errata.

@@ -5,8 +5,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from fairground.commands.command import Answer
 from fairground.commands.options import Quiet
 from fairground.commands.progress import counted
@@ -19,16 +17,12 @@ if TYPE_CHECKING:
 
 
 def query(
-    index: Annotated[Path, typer.Argument(metavar="INDEX", help="A folder that `fairground index` wrote.")],
-    data: Annotated[list[str], typer.Argument(metavar="IMAGE|FOLDER...", help="Images, folders, or features.")],
-    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="Number of neighbours.")] = 10,
-    fpir: Annotated[
-        float, typer.Option("--fpir", help="Largest per cent of images of unknown classes that may be given a class.")
-    ] = 5.0,
-    threshold: Annotated[
-        float | None, typer.Option("--threshold", help="Smallest similarity to name a class, instead of --fpir.")
-    ] = None,
-    page: Annotated[Path | None, typer.Option("--page", help="Also write an HTML page with the images.")] = None,
+    index: Annotated[Path, "INDEX", "A folder that `fairground index` wrote."],
+    data: Annotated[list[str], "IMAGE|FOLDER...", "Images, folders, or features."],
+    k: Annotated[int, "-k", "Number of neighbours.", {"min": 1, "max": 1000}] = 10,
+    fpir: Annotated[float, "Largest per cent of images of unknown classes that may be given a class."] = 5.0,
+    threshold: Annotated[float | None, "Smallest similarity to name a class, instead of --fpir."] = None,
+    page: Annotated[Path | None, "Also write an HTML page with the images."] = None,
     quiet: Quiet = False,
 ) -> Answer:
     """Name each image's class in the index, or call it unknown, and list the nearest rows.

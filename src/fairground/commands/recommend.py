@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from fairground.commands import options
 from fairground.commands.command import Answer, options_of
 from fairground.commands.overrides import Setting, data_overrides, keyword_overrides
@@ -74,17 +72,11 @@ class RecommendResult:
 def recommend(
     data: options.AnyPath,
     *,
-    time: Annotated[str | float, typer.Option("--time", "-t", help="Time limit: 90s, 30m, 2h.")] = "30m",
-    by: Annotated[
-        str, typer.Option("--by", help="The metric that decides: recall@1, map@r, r_precision, ...")
-    ] = "recall@1",
-    more: Annotated[
-        str | float | None, typer.Option("--more", help="Continue after an answer for this long: 30m.")
-    ] = None,
-    protocol: Annotated[
-        str | None, typer.Option("--protocol", help="laptop, photographs or features (default: by the data).")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the split into halves and folds.")] = 0,
+    time: Annotated[str | float, "-t", "Time limit: 90s, 30m, 2h."] = "30m",
+    by: Annotated[str, "The metric that decides: recall@1, map@r, r_precision, ..."] = "recall@1",
+    more: Annotated[str | float | None, "Continue after an answer for this long: 30m."] = None,
+    protocol: Annotated[str | None, "laptop, photographs or features (default: by the data)."] = None,
+    seed: Annotated[int, "Seed of the split into halves and folds.", {"min": 0}] = 0,
     home: options.AnyHome = None,
     quiet: options.Quiet = False,
     **settings: Setting,
@@ -172,16 +164,9 @@ def _text_table(columns: list[str], rows: list[list[str]]) -> str:
 def recommend_command(
     home: Path,
     data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            help="A folder of class folders, a CSV or Parquet table, a file of features (.npz), or icons.",
-        ),
+        str, "DATA", "A folder of class folders, a CSV or Parquet table, a file of features (.npz), or icons."
     ],
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[KEY=VALUE]...", help="Overrides for every method, like trunk=small_conv."),
-    ] = None,
+    words: Annotated[list[str] | None, "[KEY=VALUE]...", "Overrides for every method, like trunk=small_conv."] = None,
     **settings: Any,
 ) -> Answer:
     """Find out which method suits your data, within a time: ends in advice, a report page and one model to use.

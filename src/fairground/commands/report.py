@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from fairground.commands import options
 from fairground.commands.command import Answer, options_of
 from fairground.commands.progress import spinner
@@ -37,23 +35,16 @@ class Report:
 
 def report(
     *what: str | Run | RunList,
-    out: Annotated[
-        options.AnyPath | None,
-        typer.Option("--out", "-o", help="The page (default: report.html in the run directory)."),
-    ] = None,
+    out: Annotated[options.AnyPath | None, "-o", "The page (default: report.html in the run directory)."] = None,
     formats: Sequence[str] = (),
-    figures: Annotated[
-        str, typer.Option("--figures", help="Also write the figures as files for a paper.", metavar="pdf|svg|png")
-    ] = "",
-    figures_in: Annotated[
-        options.AnyPath | None,
-        typer.Option("--figures-in", help="Where figures go (default: a folder beside the page)."),
-    ] = None,
+    figures: Annotated[str, "Also write the figures as files for a paper.", {"metavar": "pdf|svg|png"}] = "",
+    figures_in: Annotated[options.AnyPath | None, "Where figures go (default: a folder beside the page)."] = None,
     metric: options.Metric = None,
-    title: Annotated[str, typer.Option("--title", help="The page's title (default: the study's question).")] = "",
+    title: Annotated[str, "The page's title (default: the study's question)."] = "",
     audits: Annotated[
         Sequence[options.AnyPath],
-        typer.Option("--audit", help="An audit of the data to show, as `fairground data check --json` prints it."),
+        "--audit",
+        "An audit of the data to show, as `fairground data check --json` prints it.",
     ] = (),
     home: options.AnyHome = None,
     quiet: options.Quiet = False,
@@ -114,14 +105,10 @@ def _named(what: Sequence[str | Run | RunList], home: Path | None) -> tuple[list
 def report_command(
     words: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[STUDY|RUN...]",
-            help="A study by name or hash, runs by name, or methods by hash (default: all runs).",
-        ),
+        "[STUDY|RUN...]",
+        "A study by name or hash, runs by name, or methods by hash (default: all runs).",
     ] = None,
-    formats: Annotated[
-        str, typer.Option("--formats", help="Tables beside the page, as in md,tex,csv.", metavar="md,tex,csv")
-    ] = "",
+    formats: Annotated[str, "Tables beside the page, as in md,tex,csv.", {"metavar": "md,tex,csv"}] = "",
     **settings: Any,
 ) -> Answer:
     """Write one self-contained page: the headline, the tables, the papers' figures, maps, galleries and warnings.

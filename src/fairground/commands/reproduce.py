@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from fairground.commands import options
 from fairground.commands.command import Answer, options_of
 from fairground.commands.study import run_specs, study_answer
@@ -18,8 +16,8 @@ from fairground.spec.load import run_from_plain
 
 @options_of(options.executor_of)
 def reproduce(
-    what: Annotated[str, typer.Argument(help="A run, a study or a recommendation, by name or enough of its hash.")],
-    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Number of fresh seeds.")] = 10,
+    what: Annotated[str, "WHAT", "A run, a study or a recommendation, by name or enough of its hash."],
+    repeats: Annotated[int, "Number of fresh seeds.", {"min": 1}] = 10,
     home: options.Home = options.HOME,
     quiet: options.Quiet = False,
     **executor: Any,

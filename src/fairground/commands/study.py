@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -10,8 +9,6 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
-
-import typer
 
 from fairground.commands import options
 from fairground.commands.command import Answer, options_of
@@ -167,25 +164,16 @@ def study_command(
     loggers: Sequence[str],
     words: Annotated[
         list[str],
-        typer.Argument(
-            metavar="[run|resume|plan|status|list] [STUDY] [KEY=VALUE]...",
-            help="A preset, a .toml file, or the hash of a study begun; then overrides.",
-        ),
+        "[run|resume|plan|status|list] [STUDY] [KEY=VALUE]...",
+        "A preset, a .toml file, or the hash of a study begun; then overrides.",
     ],
     until_settled: Annotated[
         bool,
-        typer.Option(
-            "--until-settled",
-            help="Add seeds in waves, only to the methods still in question, until it is settled which is best. "
-            "until_settled.limit=15 and so on change the rule.",
-        ),
+        "Add seeds in waves, only to the methods still in question, until it is settled which is best. "
+        "until_settled.limit=15 and so on change the rule.",
     ] = False,
-    measure: Annotated[
-        bool, typer.Option("--measure", help="With plan: make the first run of every method to measure its cost.")
-    ] = False,
-    images_per_second: Annotated[
-        float | None, typer.Option("--images-per-second", help="With plan: training speed of your GPU.", min=1)
-    ] = None,
+    measure: Annotated[bool, "With plan: make the first run of every method to measure its cost."] = False,
+    images_per_second: Annotated[float | None, "With plan: training speed of your GPU.", {"min": 1}] = None,
     **executor: Any,
 ) -> Answer:
     """Run a study: search every method equally, select, repeat on fresh seeds, open the test classes once.
@@ -324,8 +312,7 @@ def study_answer(found: StudySpec, spawn: options.Spawn, *, home: Path, **settin
         result = run_found_study(found, spawn, home=home, **settings)
     except KeyboardInterrupt:
         command = f"fairground study resume {found.name}{options.home_argument(home)}"
-        print(f"stopped; nothing is lost. Continue with: {command}", file=sys.stderr)
-        raise typer.Exit(130) from None
+        return Answer(None, failure=f"stopped; nothing is lost. Continue with: {command}", exit_code=130)
 
     def lines() -> Iterator[str]:
         yield Verbatim(result.text(width=screen_width()).removesuffix("\n"))

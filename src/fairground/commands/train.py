@@ -11,8 +11,6 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from fairground.commands import options
 from fairground.commands.command import Answer, options_of
 from fairground.commands.list_show import record_lines
@@ -35,14 +33,10 @@ if TYPE_CHECKING:
 
 
 def train(
-    protocol: Annotated[
-        str | None, typer.Option("--protocol", "-p", help="Protocol to start from (default: laptop).")
-    ] = None,
+    protocol: Annotated[str | None, "-p", "Protocol to start from (default: laptop)."] = None,
     *,
     config: options.Config = None,
-    like: Annotated[
-        str | Run | None, typer.Option("--like", metavar="RUN", help="Start from the spec of an earlier run instead.")
-    ] = None,
+    like: Annotated[str | Run | None, "Start from the spec of an earlier run instead.", {"metavar": "RUN"}] = None,
     home: options.AnyHome = None,
     threads: options.Threads = None,
     doctor: options.WithDoctor = True,
@@ -189,7 +183,7 @@ def train_command(
     doctor: bool,
     loggers: Sequence[str],
     overrides: options.Overrides = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the complete spec and its name, and stop.")] = False,
+    dry_run: Annotated[bool, "Print the complete spec and its name, and stop."] = False,
     **start: Any,
 ) -> Answer | None:
     """Train one model and measure it on held-out test classes.
@@ -217,7 +211,7 @@ def train_command(
 
 
 def resume(
-    run: Annotated[str, typer.Argument(help="Name of the run, or the beginning of it.")],
+    run: Annotated[str, "RUN", "Name of the run, or the beginning of it."],
     home: options.Home = options.HOME,
     quiet: options.Quiet = False,
     doctor: options.WithDoctor = True,
@@ -239,10 +233,9 @@ def _trained(spec: RunSpec, home: Path, **settings: Any) -> Answer | None:
 
         if not isinstance(stop, StoppedError):  # a second Ctrl-C, which waits for nothing
             raise
-        if is_leader():
-            command = f"fairground resume {name_of(spec)}{options.home_argument(home)}"
-            print(f"stopped; nothing is lost. Continue with: {command}", file=sys.stderr)
-        raise typer.Exit(130) from None
+        command = f"fairground resume {name_of(spec)}{options.home_argument(home)}"
+        stopped = f"stopped; nothing is lost. Continue with: {command}" if is_leader() else ""
+        return Answer(None, failure=stopped, exit_code=130)
     if not is_leader():
         return None
     if not (run.is_new or settings["quiet"]):

@@ -6,25 +6,19 @@ import sys
 from contextlib import suppress
 from typing import Annotated
 
-import typer
-
 from fairground.commands.options import HOME, AsJson, Home
 
 
 def watch(
     words: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[STUDY|RUN...]",
-            help="A study by name or hash, runs by name, or methods by hash (default: everything).",
-        ),
+        "[STUDY|RUN...]",
+        "A study by name or hash, runs by name, or methods by hash (default: everything).",
     ] = None,
     home: Home = HOME,
-    host: Annotated[
-        str, typer.Option("--host", help="Address to listen on; beyond this machine everyone who reaches it can read.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 chooses a free one.")] = 8420,
-    is_opened: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    host: Annotated[str, "Address to listen on; beyond this machine everyone who reaches it can read."] = "127.0.0.1",
+    port: Annotated[int, "Port; 0 chooses a free one.", {"min": 0, "max": 65535}] = 8420,
+    is_opened: Annotated[bool, "--open", "Open the page in a browser."] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show studies and runs in a browser while they run; the pages update by themselves.

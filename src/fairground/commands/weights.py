@@ -5,8 +5,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from fairground.commands.command import Answer
 from fairground.commands.terminal import Verbatim
 
@@ -34,7 +32,7 @@ def list_weights() -> Answer:
     return Answer({"folder": str(weights_folder()), "weights": [asdict(one) for one in found]}, lines())
 
 
-def check(file: Annotated[Path, typer.Argument(help="A file of weights.")]) -> Answer:
+def check(file: Annotated[Path, "FILE", "A file of weights."]) -> Answer:
     """Check a file of weights: whether it is a published one, by its SHA-256, and which trunks it fits.
 
     Ends with 0 when a trunk can load it and 2 when none can, or when it is not the file its name says.
