@@ -19,7 +19,7 @@ from fairground.spec.identity import child_seed
 from fairground.spec.space import Choice, Range, Real
 
 #: what the files of these parts need beside what is defined here
-__all__ = ["Choice", "Real", "require"]
+__all__ = ["Choice", "DataError", "Real", "require"]
 
 #: one whole number per image of the training split
 Labels = Tensor | np.ndarray

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from torch import Tensor
@@ -10,7 +11,7 @@ from torch import Tensor
 from fairground.errors import DataError, require
 
 #: what the files of these parts need beside what is defined here
-__all__ = ["ImageTable", "require"]
+__all__ = ["DataError", "ImageTable", "require"]
 
 
 class Images(ABC):
@@ -139,22 +140,15 @@ class SplitRows:
         """Refuse empty parts, shared rows, and (unless closed-set) shared classes."""
         parts = {"train": self.train, "validation": self.validation, "test": self.test}
         for name, rows in parts.items():
-            is_needed = name != "validation"
             complaint = f"the {name} split is empty: the data has too few classes for this split"
-            require(len(rows) > 0 or not is_needed, complaint, DataError)
+            require(len(rows) > 0 or name == "validation", complaint, DataError)
             require(len(np.unique(rows)) == len(rows), f"the {name} split lists an image twice", DataError)
-        names = list(parts)
-        for i, first in enumerate(names):
-            for second in names[i + 1 :]:
-                shared = np.intersect1d(parts[first], parts[second])
-                require(len(shared) == 0, f"{len(shared)} images are in both {first} and {second}", DataError)
-                if not self.is_closed_set:
-                    classes = np.intersect1d(labels[parts[first]], labels[parts[second]])
-                    require(
-                        len(classes) == 0,
-                        f"{len(classes)} classes are in both {first} and {second} (the first is number {classes[:1]})",
-                        DataError,
-                    )
+        for first, second in combinations(parts, 2):
+            shared = np.intersect1d(parts[first], parts[second])
+            require(len(shared) == 0, f"{len(shared)} images are in both {first} and {second}", DataError)
+            classes = np.intersect1d(labels[parts[first]], labels[parts[second]])
+            complaint = f"{len(classes)} classes are in both {first} and {second} (the first is number {classes[:1]})"
+            require(self.is_closed_set or len(classes) == 0, complaint, DataError)
 
     def tests_trained_classes(self, labels: np.ndarray) -> bool:
         """Whether test classes are trained on, which a closed set allows."""
@@ -174,6 +168,12 @@ class SplitRows:
 class Split(ABC):
     """Divides a table into parts; draws nothing at random beyond what its settings say."""
 
-    @abstractmethod
     def parts(self, table: ImageTable) -> SplitRows:
         """Return the checked parts of `table`."""
+        found = self.divide(table)
+        found.check(table.labels)
+        return found
+
+    @abstractmethod
+    def divide(self, table: ImageTable) -> SplitRows:
+        """Return the parts of `table`; empty parts, shared rows and shared classes are refused afterwards."""

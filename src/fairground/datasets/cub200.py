@@ -17,77 +17,54 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable, require
-from fairground.errors import DataError
-from fairground.loading.class_folders import class_folders, sub_folders
-from fairground.loading.image_dataset import (
-    OfficialDataset,
-    class_folder_table,
-    first_with,
-    integers,
-    photo_table,
-    read_words,
-)
+from fairground.contracts.table import DataError, ImageTable, require
+from fairground.loading import image_dataset as photos
 from fairground.spec.declarations import Counts
 
-SOURCE = (
-    "CUB-200-2011 is at the Caltech Vision Lab's page 'Perona Lab - CUB-200-2011': unpack CUB_200_2011.tgz and give "
-    "the folder CUB_200_2011, which has images.txt and images/"
-)
-_NUMBERED = re.compile(r"\d{3}\.")
 
-
-class Cub200Dataset(OfficialDataset):
-    """`root` is the folder CUB_200_2011 or the one it is in; `images/<class>/` without the lists will do.
-
-    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft` shrinks JPEGs while
-    decoding, faster and a little different. `subset` takes a part of the data set for what it is.
-    """
+class Cub200Dataset(photos.OfficialDataset):
+    """`root` is the folder CUB_200_2011 or the one it is in; `images/<class>/` without the lists will do."""
 
     title = "CUB-200-2011"
-    source = SOURCE
+    source = (
+        "CUB-200-2011 is at the Caltech Vision Lab's page 'Perona Lab - CUB-200-2011': unpack CUB_200_2011.tgz and "
+        "give the folder CUB_200_2011, which has images.txt and images/"
+    )
     official = Counts(train_classes=100, train_images=5864, test_classes=100, test_images=5924)
 
     def find(self, root: Path) -> ImageTable:
-        listed = first_with([root, root / "CUB_200_2011"], "images.txt")
-        return _by_lists(listed) if listed is not None else _by_folders(root)
+        listed = photos.first_with([root, root / "CUB_200_2011"], "images.txt")
+        if listed is not None:
+            return self._by_lists(listed)
+        folder, found = self.class_folders([root / "images", root / "CUB_200_2011" / "images", root], "images.txt")
+        strange = [name for name in found.names if not re.match(r"\d{3}\.", name)]
+        require(
+            not strange,
+            f"class folders of CUB-200-2011 begin with their number, like '001.Black_footed_Albatross'; {folder} has "
+            f"'{''.join(strange[:1])}'. For folders of your own say data=folder",
+            DataError,
+        )
+        numbers = np.array([int(name[:3]) for name in found.names])[found.labels]
+        return photos.class_folder_table(folder, found, official_test=numbers > self.official.train_classes)
 
-
-def _by_lists(folder: Path) -> ImageTable:
-    lists = {
-        name: read_words(folder / f"{name}.txt", n_words=2) for name in ("images", "image_class_labels", "classes")
-    }
-    class_of_image = dict(lists["image_class_labels"])
-    name_of_class = dict(lists["classes"])
-    unlabelled = [image for image, _ in lists["images"] if class_of_image.get(image) not in name_of_class]
-    require(
-        not unlabelled,
-        f"{folder}: {len(unlabelled)} images of images.txt have no class in image_class_labels.txt and classes.txt; "
-        f"the first is number {unlabelled[:1]}",
-        DataError,
-    )
-    numbers = integers(folder / "image_class_labels.txt", [class_of_image[image] for image, _ in lists["images"]])
-    kept, labels = np.unique(numbers, return_inverse=True)
-    return photo_table(
-        folder / "images",
-        [path for _, path in lists["images"]],
-        labels,
-        class_names=tuple(name_of_class[str(number)] for number in kept),
-        official_test=numbers > Cub200Dataset.official.train_classes,
-    )
-
-
-def _by_folders(root: Path) -> ImageTable:
-    places = [root / "images", root / "CUB_200_2011" / "images", root]
-    folder = next((place for place in places if place.is_dir() and sub_folders(place)), root)
-    found = class_folders(folder)
-    require(len(found.paths) > 0, f"cub200.root: no images.txt and no class folders in {root}. {SOURCE}", DataError)
-    strange = [name for name in found.names if not _NUMBERED.match(name)]
-    require(
-        not strange,
-        f"class folders of CUB-200-2011 begin with their number, like '001.Black_footed_Albatross'; {folder} has "
-        f"'{''.join(strange[:1])}'. For folders of your own say data=folder",
-        DataError,
-    )
-    numbers = np.array([int(name[:3]) for name in found.names])[found.labels]
-    return class_folder_table(folder, found, official_test=numbers > Cub200Dataset.official.train_classes)
+    def _by_lists(self, folder: Path) -> ImageTable:
+        images, labelled, classes = (
+            photos.read_words(folder / f"{name}.txt", n_words=2) for name in ("images", "image_class_labels", "classes")
+        )
+        class_of_image, name_of_class = dict(labelled), dict(classes)
+        unlabelled = [image for image, _ in images if class_of_image.get(image) not in name_of_class]
+        require(
+            not unlabelled,
+            f"{folder}: {len(unlabelled)} images of images.txt have no class in image_class_labels.txt and "
+            f"classes.txt; the first is number {unlabelled[:1]}",
+            DataError,
+        )
+        numbers = photos.integers(folder / "image_class_labels.txt", [class_of_image[image] for image, _ in images])
+        kept, labels = np.unique(numbers, return_inverse=True)
+        return photos.photo_table(
+            folder / "images",
+            [path for _, path in images],
+            labels,
+            class_names=tuple(name_of_class[str(number)] for number in kept),
+            official_test=numbers > self.official.train_classes,
+        )

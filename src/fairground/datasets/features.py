@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from fairground.contracts.table import Dataset, ImageTable, require
-from fairground.errors import DataError
+from fairground.contracts.table import DataError, Dataset, ImageTable, require
 from fairground.loading.csv_columns import held_out, parts_from_words, read_parquet
-from fairground.loading.feature_rows import FeatureRows
+from fairground.loading.image_dataset import FeatureRows
 from fairground.records.arrays import array_names, map_array, map_npy, read_arrays
 
 _FEATURES = ("features", "embeddings")

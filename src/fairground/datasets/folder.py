@@ -12,65 +12,44 @@ Departures from the paper
     left out, such as a text file among the images, is noted in the record.
 """
 
-from pathlib import Path
-
 import numpy as np
 
-from fairground.contracts.table import ImageTable, require
-from fairground.errors import DataError
+from fairground.contracts.table import DataError, ImageTable, require
 from fairground.loading.class_folders import class_folders, sub_folders
 from fairground.loading.csv_columns import PARTS, held_out
-from fairground.loading.image_dataset import (
-    PhotoDataset,
-    check_prepared,
-    class_folder_table,
-    existing_root,
-    photo_table,
-)
-
-SOURCE = "Give a folder that has one folder of images for each class"
-_NO_IMAGES = f"folder.root: no images in class folders below {{}}. {SOURCE}"
+from fairground.loading.image_dataset import PhotoDataset, class_folder_table, photo_table
 
 
 class FolderDataset(PhotoDataset):
-    """`root` has the class folders, or folders called train, validation (or val) and test that have them.
+    """`root` has the class folders, or folders called train, validation (or val) and test that have them."""
 
-    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft` shrinks JPEGs while
-    decoding, faster and a little different.
-    """
-
-    def __init__(self, *, root: str, prepared: int = 0, draft: bool = False) -> None:
-        check_prepared("folder", prepared)
-        self.root, self.prepared, self.draft = root, prepared, draft
+    source = "Give a folder that has one folder of images for each class"
 
     def photos(self) -> ImageTable:
-        root = existing_root("folder", self.root, SOURCE)
+        root = self.folder()
+        complaint = f"folder.root: no images in class folders below {root}. {self.source}"
         inside = {name: PARTS[name.lower()] for name in sub_folders(root) if name.lower() in PARTS}
+        if not {"train"} < set(inside.values()):
+            whole = class_folders(root)
+            require(len(whole.paths) > 0, complaint, DataError)
+            return class_folder_table(root, whole)
         inside = dict(sorted(inside.items(), key=lambda item: (list(PARTS.values()).index(item[1]), item[0])))
-        if {"train"} < set(inside.values()):
-            return _divided(root, inside)
-        found = class_folders(root)
-        require(len(found.paths) > 0, _NO_IMAGES.format(root), DataError)
-        return class_folder_table(root, found)
-
-
-def _divided(root: Path, inside: dict[str, str]) -> ImageTable:
-    found = {name: class_folders(root / name) for name in inside}
-    names = sorted({name for part in found.values() for name in part.names})
-    number = {name: label for label, name in enumerate(names)}
-    labels = [number[part.names[label]] for part in found.values() for label in part.labels]
-    parts = np.array([inside[name] for name, part in found.items() for _ in part.paths], dtype="<U10")
-    require(len(labels) > 0, _NO_IMAGES.format(root), DataError)
-    strangers = [name for name in sub_folders(root) if name not in inside]
-    notes = tuple(note for part in found.values() for note in part.notes)
-    if strangers:
-        notes += (f"data: left out {len(strangers)} folders beside train and test; the first is '{strangers[0]}'",)
-    return photo_table(
-        root,
-        [f"{name}/{path}" for name, part in found.items() for path in part.paths],
-        np.array(labels),
-        class_names=tuple(names),
-        official_test=held_out(parts),
-        listed_parts=parts,
-        notes=notes,
-    )
+        found = {name: class_folders(root / name) for name in inside}
+        names = sorted({name for part in found.values() for name in part.names})
+        number = {name: label for label, name in enumerate(names)}
+        labels = [number[part.names[label]] for part in found.values() for label in part.labels]
+        parts = np.array([inside[name] for name, part in found.items() for _ in part.paths], dtype="<U10")
+        require(len(labels) > 0, complaint, DataError)
+        strangers = [name for name in sub_folders(root) if name not in inside]
+        notes = tuple(note for part in found.values() for note in part.notes)
+        if strangers:
+            notes += (f"data: left out {len(strangers)} folders beside train and test; the first is '{strangers[0]}'",)
+        return photo_table(
+            root,
+            [f"{name}/{path}" for name, part in found.items() for path in part.paths],
+            np.array(labels),
+            class_names=tuple(names),
+            official_test=held_out(parts),
+            listed_parts=parts,
+            notes=notes,
+        )

@@ -16,39 +16,29 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable, require
-from fairground.errors import DataError
+from fairground.contracts.table import DataError, ImageTable, require
 from fairground.loading.csv_columns import Columns, held_out, parts_from_words, read_columns
-from fairground.loading.image_dataset import PhotoDataset, check_prepared, photo_table
+from fairground.loading.image_dataset import PhotoDataset, photo_table
 
 #: column -> the names it may have
 NAMES = {
-    "path": ("path",),
-    "label": ("label",),
-    "split": ("split",),
-    "query": ("query", "is_query"),
-    "gallery": ("gallery", "is_gallery"),
+    **{name: (name,) for name in ("path", "label", "split", "category")},
+    **{name: (name, f"is_{name}") for name in ("query", "gallery")},
     "group": ("group", "sequence"),
-    "category": ("category",),
-    "x1": ("x1", "x_1"),
-    "y1": ("y1", "y_1"),
-    "x2": ("x2", "x_2"),
-    "y2": ("y2", "y_2"),
+    **{edge: (edge, f"{edge[0]}_{edge[1]}") for edge in ("x1", "y1", "x2", "y2")},
 }
-_EDGES = ("x1", "y1", "x2", "y2")
 
 
 class TableDataset(PhotoDataset):
     """`path` is the table; image paths in it are relative to `root`, or to the table's own folder when that is empty.
 
-    `prepared` is the shorter side of images prepared once, 0 to decode them whenever asked; `draft` shrinks JPEGs while
-    decoding, faster and a little different, where no boxes are given.
+    `draft` shrinks JPEGs only where no boxes are given.
     """
 
     def __init__(self, *, path: str, root: str = "", prepared: int = 0, draft: bool = False) -> None:
-        check_prepared("table", prepared)
+        super().__init__(root=root, prepared=prepared, draft=draft)
         require(bool(path), "table.path must be a CSV or Parquet file with columns path and label")
-        self.path, self.root, self.prepared, self.draft = path, root, prepared, draft
+        self.path = path
 
     def photos(self) -> ImageTable:
         file = Path(self.path).expanduser()
@@ -60,7 +50,10 @@ class TableDataset(PhotoDataset):
         known = {name for names in NAMES.values() for name in names}
         strange = [name or "(no name)" for name in columns.names if name not in known]
         parts = None if has["split"] is None else parts_from_words(columns.text(has["split"]), str(file))
-        is_query, is_gallery = _roles(columns, has["query"], has["gallery"])
+        query, gallery = has["query"], has["gallery"]
+        only = "queries" if query else "a gallery"
+        complaint = f"{file} has a column for {only} only; both are needed"
+        require((query is None) == (gallery is None), complaint, DataError)
         return photo_table(
             Path(self.root).expanduser() if self.root else file.parent,
             columns.text("path"),
@@ -68,8 +61,8 @@ class TableDataset(PhotoDataset):
             class_names=class_names,
             official_test=None if parts is None else held_out(parts),
             listed_parts=parts,
-            is_query=is_query,
-            is_gallery=is_gallery,
+            is_query=None if query is None else columns.truth(query),
+            is_gallery=None if gallery is None else columns.truth(gallery),
             super_labels=None if has["category"] is None else _classes(columns.text(has["category"]))[0],
             groups=None if has["group"] is None else _classes(columns.text(has["group"]))[0],
             boxes=_boxes(columns, has),
@@ -87,47 +80,23 @@ def _classes(words: list[str]) -> tuple[np.ndarray, tuple[str, ...]]:
     return np.array([number[word] for word in words], dtype=np.int64), tuple(names)
 
 
-def _roles(columns: Columns, query: str | None, gallery: str | None) -> tuple[np.ndarray | None, np.ndarray | None]:
-    require(
-        (query is None) == (gallery is None),
-        f"{columns.path} has a column for {'queries' if query else 'a gallery'} only; both are needed",
-        DataError,
-    )
-    if query is None or gallery is None:
-        return None, None
-    return columns.truth(query), columns.truth(gallery)
-
-
 def _boxes(columns: Columns, has: dict[str, str | None]) -> np.ndarray | None:
-    named = [name for edge in _EDGES if (name := has[edge]) is not None]
+    named = [name for edge in ("x1", "y1", "x2", "y2") if (name := has[edge]) is not None]
     if not named:
         return None
-    require(
-        len(named) == len(_EDGES),
-        f"{columns.path} has {', '.join(named)}; a box needs all of x1, y1, x2, y2",
-        DataError,
-    )
+    require(len(named) == 4, f"{columns.path} has {', '.join(named)}; a box needs all of x1, y1, x2, y2", DataError)
     boxes = np.stack([columns.integers(name, 0) for name in named], axis=1)
     blank = np.stack([columns.blank(name) for name in named], axis=1)
     is_blank = blank.all(axis=1)
-    torn = np.flatnonzero(blank.any(axis=1) & ~is_blank)
-    require(
-        len(torn) == 0,
-        f"{columns.path}: {len(torn)} boxes lack some of their edges; the first is in row {_first(torn)}. Leave all "
-        "four empty for a whole image",
-        DataError,
-    )
+    if (torn := np.flatnonzero(blank.any(axis=1) & ~is_blank)).size:
+        raise DataError(
+            f"{columns.path}: {len(torn)} boxes lack some of their edges; the first is in row {torn[0] + 1}. Leave all "
+            "four empty for a whole image"
+        )
     wrong = (boxes[:, 0] >= boxes[:, 2]) | (boxes[:, 1] >= boxes[:, 3]) | (boxes < 0).any(axis=1)
-    bad = np.flatnonzero(wrong & ~is_blank)
-    require(
-        len(bad) == 0,
-        f"{columns.path}: {len(bad)} boxes are empty or begin outside the image; the first is in row "
-        f"{_first(bad)}: {boxes[bad[0]].tolist() if len(bad) else ''}",
-        DataError,
-    )
+    if (bad := np.flatnonzero(wrong & ~is_blank)).size:
+        raise DataError(
+            f"{columns.path}: {len(bad)} boxes are empty or begin outside the image; the first is in row "
+            f"{bad[0] + 1}: {boxes[bad[0]].tolist()}"
+        )
     return boxes
-
-
-def _first(rows: np.ndarray) -> int:
-    """Return the first of some rows as people count them."""
-    return int(rows[0]) + 1 if len(rows) else 0

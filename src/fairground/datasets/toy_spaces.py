@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 
 from fairground.contracts.table import Dataset, ImageTable, require
-from fairground.loading.feature_rows import FeatureRows
+from fairground.loading.image_dataset import FeatureRows
 
 #: left, bottom, width and height of every piece of the two classes
 _Piece = tuple[float, float, float, float]

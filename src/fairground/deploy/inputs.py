@@ -15,8 +15,7 @@ from fairground.errors import DataError, require
 from fairground.loading.class_folders import is_image_name, refuse_archive
 from fairground.loading.csv_columns import read_parquet
 from fairground.loading.decoding import for_each, open_picture, picture_size
-from fairground.loading.feature_rows import FeatureRows
-from fairground.loading.image_dataset import ImageFiles, PhotoDataset
+from fairground.loading.image_dataset import FeatureRows, ImageFiles, PhotoDataset
 from fairground.records.arrays import array_names, map_array, map_npy, read_arrays
 from fairground.spec.catalogue import list_room, nearest
 from fairground.spec.declarations import settings_of

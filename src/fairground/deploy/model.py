@@ -26,7 +26,7 @@ from fairground.deploy.metadata import ModelMetadata
 from fairground.errors import DataError, StoreError, require
 from fairground.evaluation.embed import PIXELS
 from fairground.files import cannot_write, write_atomically
-from fairground.loading.read_ahead import read_ahead
+from fairground.loading.decoding import read_ahead
 from fairground.loading.transform_steps import gray
 from fairground.training.model import EmbeddingModel
 

@@ -13,7 +13,7 @@ from fairground.contracts.model import Transform
 from fairground.contracts.table import Images
 from fairground.errors import require
 from fairground.functional.spectral import principal_axes
-from fairground.loading.read_ahead import read_ahead
+from fairground.loading.decoding import read_ahead
 
 BLOCK = 512
 #: photographs are large, and two blocks of them are in memory at once

@@ -1,6 +1,6 @@
 """Columns of a table of images: labels, splits and paths, checked row by row."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,7 +40,9 @@ class Columns:
         """Return a column that the file must have."""
         require(
             name in self._columns,
-            f"{self.path} has no column '{name}'.{nearest(name, self._columns)} It has: {self._listed()}.",
+            f"{self.path} has no column '{name}'.{nearest(name, self._columns)} It has: "
+            + ", ".join(shown(name).strip("'") for name in self._columns)
+            + ".",
             DataError,
         )
         return self._columns[name]
@@ -75,12 +77,8 @@ class Columns:
 
     def require_filled(self, name: str) -> None:
         """Refuse a column with an empty cell."""
-        empty = next((row for row, word in enumerate(self.text(name)) if not word.strip()), None)
-        if empty is not None:
-            self._refuse(name, empty, "filled")
-
-    def _listed(self) -> str:
-        return ", ".join(shown(name).strip("'") for name in self._columns)
+        if self.blank(name).any():
+            self._refuse(name, int(self.blank(name).argmax()), "filled")
 
     def _refuse(self, name: str, row: int, wanted: str) -> None:
         found = shown(self._columns[name][row])
@@ -91,13 +89,14 @@ def read_columns(path: Path) -> Columns:
     """Return the columns of a CSV or Parquet file."""
     if path.suffix.lower() in (".parquet", ".pq"):
         table = read_parquet(path)
-        texts = {name: [_as_text(value) for value in table.column(name).to_pylist()] for name in table.column_names}
+        values = {name: table.column(name).to_pylist() for name in table.column_names}
+        texts = {name: ["" if value is None else str(value) for value in column] for name, column in values.items()}
         return Columns(path, texts)
     table = read_csv(path, error=DataError)
     return Columns(path, {name: [row[place] for row in table.rows] for place, name in enumerate(table.columns)})
 
 
-def read_parquet(path: Path, columns: Sequence[str] | None = None) -> "pyarrow.Table":
+def read_parquet(path: Path) -> "pyarrow.Table":
     """Return a Parquet file's table, or say what to install."""
     try:
         import pyarrow
@@ -108,13 +107,9 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> "pyarrow.T
         ) from error
     require_file(path, error=DataError)
     try:
-        return parquet.read_table(str(path), columns=None if columns is None else list(columns), memory_map=True)
+        return parquet.read_table(str(path), memory_map=True)
     except (OSError, ValueError, MemoryError, RuntimeError, pyarrow.ArrowException) as error:
         raise DataError(f"{path} is not a readable Parquet file: {error}") from error
-
-
-def _as_text(value: object) -> str:
-    return "" if value is None else str(value)
 
 
 #: the words a list may use, and the part each means

@@ -1,9 +1,9 @@
-"""Image files to pixels, on several threads."""
+"""Image files to pixels, on several threads, and the next block while this one is worked on."""
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -40,6 +40,19 @@ def for_each(work: Callable[[Thing], Result], things: Sequence[Thing]) -> list[R
 def _pool(threads: int, _process: int) -> ThreadPoolExecutor:
     # One pool per process: threads do not survive a fork.
     return ThreadPoolExecutor(threads, thread_name_prefix="fairground-files")
+
+
+def read_ahead(read: Callable[[Thing], Result], things: Iterable[Thing]) -> Iterator[Result]:
+    """Yield `read` of each thing in order; the next one is read in a thread while the caller works on this one."""
+    with ThreadPoolExecutor(1, thread_name_prefix="fairground-read") as reader:
+        ahead: Future[Result] | None = None
+        for thing in things:
+            following = reader.submit(read, thing)
+            if ahead is not None:
+                yield ahead.result()
+            ahead = following
+        if ahead is not None:
+            yield ahead.result()
 
 
 # Without a handler Python prints what Pillow says of odd files; the refusal says it where it matters.

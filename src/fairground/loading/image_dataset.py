@@ -1,4 +1,4 @@
-"""Images as data sets: files decoded on demand, and arrays in memory."""
+"""Images as data sets: files decoded on demand, arrays in memory, and ready-made features in the place of images."""
 
 import hashlib
 import os
@@ -17,13 +17,16 @@ from fairground.contracts.table import Dataset, Images, ImageTable
 from fairground.errors import DataError, PictureError, require
 from fairground.files import open_file, read_text, shown
 from fairground.loading import transform_steps
-from fairground.loading.class_folders import ClassFolders, refuse_archive
+from fairground.loading.class_folders import ClassFolders, class_folders, refuse_archive, sub_folders
 from fairground.loading.decoding import for_each, open_picture, picture_size
 from fairground.loading.resized_images import PreparedImages
 from fairground.spec.declarations import Counts
 
 #: of each file this many bytes at either end are part of the fingerprint
 _END_BYTES = 4096
+#: rows looked at in one go
+_BLOCK_BYTES = 2**24
+_NO_SIZE = "features have no height and width, so this transform cannot cut them; say transform=plain trunk=features"
 
 
 class ImageFiles(Images):
@@ -199,6 +202,65 @@ class ImagesInMemory(Images):
         return hashlib.sha256(shape + self._pixels.numpy().tobytes()).hexdigest()
 
 
+class FeatureRows(Images):
+    """Features (n, d) of any kind of number, given out as float32. Rows that are not finite are refused by number."""
+
+    is_picture = False
+
+    def __init__(self, features: np.ndarray, *, origin: str) -> None:
+        require(
+            features.ndim == 2 and features.shape[1] > 0,
+            f"features must be one row per item, (n, d); {origin} has shape {features.shape}",
+            DataError,
+        )
+        require(features.dtype.kind in "fiu", f"features must be numbers; {origin} has {features.dtype}", DataError)
+        self._features = features
+        self._block = max(1, _BLOCK_BYTES // (4 * features.shape[1]))
+        self._check_finite(origin)
+
+    def __len__(self) -> int:
+        return len(self._features)
+
+    @property
+    def channels(self) -> int:
+        return int(self._features.shape[1])
+
+    def take(self, rows: np.ndarray) -> Tensor:
+        return _as_float32(self._features[np.asarray(rows)])
+
+    def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
+        raise DataError(_NO_SIZE)
+
+    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
+        raise DataError(_NO_SIZE)
+
+    def fingerprint(self) -> str:
+        digest = hashlib.sha256(f"{self._features.shape} {self._features.dtype.str}".encode())
+        for begin in range(0, len(self._features), self._block):
+            digest.update(np.ascontiguousarray(self._features[begin : begin + self._block]).tobytes())
+        return digest.hexdigest()
+
+    def _check_finite(self, origin: str) -> None:
+        bad: list[int] = []
+        for begin in range(0, len(self._features), self._block):
+            block = _as_float32(np.array(self._features[begin : begin + self._block]))
+            bad.extend((begin + np.flatnonzero(~torch.isfinite(block).all(1).numpy())).tolist())
+        shown = ", ".join(str(row) for row in bad[:5]) + (", ..." if len(bad) > 5 else "")
+        require(
+            not bad,
+            f"{origin}: {len(bad)} of {len(self._features)} rows are not finite numbers as float32: rows {shown} "
+            "(counted from 0)",
+            DataError,
+        )
+
+
+def _as_float32(block: np.ndarray) -> Tensor:
+    # torch turns halves into floats eight times as fast as numpy; the numbers are the same.
+    if block.dtype == np.float16:
+        return torch.from_numpy(block).float()
+    return torch.from_numpy(np.asarray(block, dtype=np.float32))
+
+
 def photo_table(
     root: Path, paths: Sequence[str], labels: np.ndarray, *, boxes: np.ndarray | None = None, **columns: Any
 ) -> ImageTable:
@@ -229,14 +291,33 @@ def _kept(table: ImageTable, rows: np.ndarray, images: ImageFiles) -> ImageTable
 
 
 class PhotoDataset(Dataset):
-    """A data set whose images are files. `photos` says which; `load` makes sure of them."""
+    """A data set whose images are files. `photos` says which; `load` makes sure of them.
 
-    #: 0 to decode files whenever they are asked for, or the shorter side of images prepared once and kept
-    prepared: int = 0
-    #: whether JPEGs may be shrunk while they are decoded, which is faster and changes pixels a little
-    draft: bool = False
+    `prepared` is the shorter side of images prepared once and kept, 0 to decode them whenever asked; `draft` shrinks
+    JPEGs while decoding, faster and a little different.
+    """
+
+    #: where the data can be had
+    source: ClassVar[str] = ""
     #: whether files that are not there may be left out
     subset: bool = False
+
+    def __init__(self, *, root: str, prepared: int = 0, draft: bool = False) -> None:
+        self.root, self.prepared, self.draft = root, prepared, draft
+        self.name = type(self).__module__.rpartition(".")[2]
+        require(
+            prepared == 0 or 16 <= prepared <= 4096,
+            f"{self.name}.prepared must be 0 (decode whenever asked) or the shorter side in 16..4096 that images are "
+            f"prepared to; got {prepared}",
+        )
+
+    def folder(self) -> Path:
+        """Return the folder `root`, or say where the data is to be had; nothing is downloaded."""
+        path = Path(self.root).expanduser()
+        require(bool(self.root), f"{self.name}.root must be the folder of the data. {self.source}", DataError)
+        refuse_archive(path)
+        require(path.is_dir(), f"{self.name}.root: there is no folder '{path}'. {self.source}", DataError)
+        return path
 
     @abstractmethod
     def photos(self) -> ImageTable:
@@ -267,16 +348,18 @@ class PhotoDataset(Dataset):
 
 
 class OfficialDataset(PhotoDataset):
-    """A published data set with known counts. `find` looks for its files below a folder; nothing is downloaded."""
+    """A published data set with known counts. `find` looks for its files below a folder; nothing is downloaded.
 
-    #: the name in sentences, and where the data can be had
+    `subset` takes a part of the data set for what it is.
+    """
+
+    #: the name in sentences
     title: ClassVar[str]
-    source: ClassVar[str]
     official: ClassVar[Counts]
 
     def __init__(self, *, root: str, prepared: int = 0, draft: bool = False, subset: bool = False) -> None:
-        check_prepared(type(self).__module__.rpartition(".")[2], prepared)
-        self.root, self.prepared, self.draft, self.subset = root, prepared, draft, subset
+        super().__init__(root=root, prepared=prepared, draft=draft)
+        self.subset = subset
 
     @abstractmethod
     def find(self, root: Path) -> ImageTable:
@@ -284,13 +367,17 @@ class OfficialDataset(PhotoDataset):
 
     def photos(self) -> ImageTable:
         """Return the images if there are as many as published; noted where they are a subset, refused otherwise."""
-        table = self.find(existing_root(type(self).__module__.rpartition(".")[2], self.root, self.source))
+        table = self.find(self.folder())
         assert table.official_test is not None
         halves = [table.labels[table.official_test == is_test] for is_test in (False, True)]
         found = Counts(*(count for half in halves for count in (len(np.unique(half)), len(half))))
         if found == self.official:
             return table
-        wanted, got = _in_words(self.official), _in_words(found)
+        wanted, got = (
+            f"{counts.train_classes} + {counts.test_classes} classes with {counts.train_images} + {counts.test_images} "
+            "images (train + test)"
+            for counts in (self.official, found)
+        )
         require(
             self.subset,
             f"{self.title} has {wanted}; this copy has {got}. Unpack the archive again, or set data.subset=true if "
@@ -299,30 +386,13 @@ class OfficialDataset(PhotoDataset):
         )
         return replace(table, notes=(*table.notes, f"data: a subset of {self.title}: {got}, instead of {wanted}"))
 
-
-def _in_words(counts: Counts) -> str:
-    return (
-        f"{counts.train_classes} + {counts.test_classes} classes with {counts.train_images} + {counts.test_images} "
-        "images (train + test)"
-    )
-
-
-def check_prepared(name: str, prepared: int) -> None:
-    """Refuse a side that no image can have."""
-    require(
-        prepared == 0 or 16 <= prepared <= 4096,
-        f"{name}.prepared must be 0 (decode whenever asked) or the shorter side in 16..4096 that images are prepared "
-        f"to; got {prepared}",
-    )
-
-
-def existing_root(name: str, root: str, source: str) -> Path:
-    """Return the folder `root`, or say where the data is to be had; nothing is downloaded."""
-    path = Path(root).expanduser()
-    require(bool(root), f"{name}.root must be the folder of the data. {source}", DataError)
-    refuse_archive(path)
-    require(path.is_dir(), f"{name}.root: there is no folder '{path}'. {source}", DataError)
-    return path
+    def class_folders(self, places: Sequence[Path], lists: str) -> tuple[Path, ClassFolders]:
+        """Return the first of some places with class folders, and what they hold, where the official lists are not."""
+        folder = next((place for place in places if place.is_dir() and sub_folders(place)), places[-1])
+        found = class_folders(folder)
+        complaint = f"{self.name}.root: no {lists} and no class folders in {places[-1]}. {self.source}"
+        require(len(found.paths) > 0, complaint, DataError)
+        return folder, found
 
 
 def first_with(places: Sequence[Path], entry: str) -> Path | None:

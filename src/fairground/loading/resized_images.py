@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,22 +38,25 @@ def build(folder: Path, source: "ImageFiles", side: int, tell: Tell | None, inde
     sizes = source.sizes(np.arange(len(source)), shorter_side=side)
     lengths = sizes.prod(axis=1) * 3
     begins = np.cumsum(lengths) - lengths
-    done, hashes = _begin(part, sizes, file_times(source.paths), int(lengths.sum()))
+    done = _begin(part, sizes, int(lengths.sum()))
     with (part / "pixels.bin").open("r+b") as file:
         for rows in _chunks(np.flatnonzero(~done), lengths):
             if tell is not None:
                 tell(int(done.sum()), len(done))
-            found = for_each(lambda row: _prepared(source, row, side, sizes), rows.tolist())
-            for row, (digest, pixels) in zip(rows, found, strict=True):
-                hashes[row] = digest
+            found = for_each(lambda row: source.resized(row, side), rows.tolist())
+            for row, picture in zip(rows, found, strict=True):
+                require(
+                    (picture.height, picture.width) == tuple(sizes[row]),
+                    f"image {shown(source.paths[row])} changed while it was being prepared; start again",
+                    DataError,
+                )
                 file.seek(int(begins[row]))
-                file.write(pixels)
+                file.write(picture.tobytes())
             file.flush()
             os.fsync(file.fileno())
             # The mark comes after the bytes, so that an interrupted build never believes in what is not there.
             done[rows] = True
-            save(part / "hashes.npy", hashes)
-            save(part / "done.npy", done)
+            _save(part / "done.npy", done)
     if tell is not None:
         tell(len(done), len(done))
     write_atomically(part / "index.json", json.dumps({**index, "n": len(done), "side": side}).encode())
@@ -61,34 +64,18 @@ def build(folder: Path, source: "ImageFiles", side: int, tell: Tell | None, inde
     part.replace(folder)
 
 
-def file_times(paths: Sequence[Path]) -> np.ndarray:
-    """Return when each file was last changed, in nanoseconds; -1 for one that is not there."""
-    return np.array([path.stat().st_mtime_ns if path.exists() else -1 for path in paths], np.int64)
-
-
-def file_hash(path: Path) -> np.ndarray:
-    """Return a hash (16,) of all bytes of a file."""
-    try:
-        return np.frombuffer(hashlib.blake2b(path.read_bytes(), digest_size=16).digest(), np.uint8)
-    except OSError as error:
-        raise DataError(f"image {shown(path)} cannot be read: {error.strerror}") from error
-
-
-def save(path: Path, array: np.ndarray) -> None:
-    """Write an array as `.npy`, atomically."""
+def _save(path: Path, array: np.ndarray) -> None:
     content = io.BytesIO()
     np.save(content, array, allow_pickle=False)
     write_atomically(path, content.getvalue())
 
 
-def _begin(part: Path, sizes: np.ndarray, times: np.ndarray, n_bytes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return which images are done and the hashes of their files, from an interrupted build or for a fresh start."""
+def _begin(part: Path, sizes: np.ndarray, n_bytes: int) -> np.ndarray:
+    """Return which images are done, from an interrupted build or for a fresh start."""
     with suppress(OSError, ValueError, EOFError):
-        names = ("times", "sizes", "done", "hashes")
-        noted = [np.load(part / f"{name}.npy", allow_pickle=False) for name in names]
-        is_same = np.array_equal(noted[0], times) and np.array_equal(noted[1], sizes)
-        if is_same and (part / "pixels.bin").stat().st_size == n_bytes:
-            return noted[2], noted[3]
+        noted, done = (np.load(part / f"{name}.npy", allow_pickle=False) for name in ("sizes", "done"))
+        if np.array_equal(noted, sizes) and (part / "pixels.bin").stat().st_size == n_bytes:
+            return np.asarray(done)
     shutil.rmtree(part, ignore_errors=True)
     free = shutil.disk_usage(part.parent).free
     require(
@@ -97,30 +84,18 @@ def _begin(part: Path, sizes: np.ndarray, times: np.ndarray, n_bytes: int) -> tu
         "set FAIRGROUND_CACHE to a folder on another disk, or say data.prepared=0",
         StoreError,
     )
-    done, hashes = np.zeros(len(sizes), bool), np.zeros((len(sizes), 16), np.uint8)
+    done = np.zeros(len(sizes), bool)
     part.mkdir()
     with (part / "pixels.bin").open("wb") as file:
         file.truncate(n_bytes)
-    for name, array in (("times", times), ("sizes", sizes), ("done", done), ("hashes", hashes)):
-        save(part / f"{name}.npy", array)
-    return done, hashes
+    _save(part / "sizes.npy", sizes)
+    _save(part / "done.npy", done)
+    return done
 
 
 def _chunks(rows: np.ndarray, lengths: np.ndarray) -> Iterator[np.ndarray]:
     numbers = np.cumsum(lengths[rows]) // _CHUNK_BYTES
     yield from (chunk for chunk in np.split(rows, np.flatnonzero(np.diff(numbers)) + 1) if len(chunk))
-
-
-def _prepared(source: "ImageFiles", row: int, side: int, sizes: np.ndarray) -> tuple[np.ndarray, bytes]:
-    """Return the hash of an image's file and its prepared pixels."""
-    digest = file_hash(source.paths[row])
-    picture = source.resized(row, side)
-    require(
-        (picture.height, picture.width) == tuple(sizes[row]),
-        f"image {shown(source.paths[row])} changed while it was being prepared; start again",
-        DataError,
-    )
-    return digest, picture.tobytes()
 
 
 #: prepared images, and outputs of the stages of a trunk that do not train
@@ -156,39 +131,39 @@ def cache_root(kind: CacheKind = "prepared") -> Path:
 def open_cache(source: "ImageFiles", side: int, tell: Tell | None = None) -> Cache:
     """Return the cache of a source, building it where it is missing, damaged or out of date."""
     fingerprint = source.fingerprint()
-    words = json.dumps([_VERSION, fingerprint, side, source.draft])
-    folder = cache_root() / hashlib.sha256(words.encode()).hexdigest()[:32]
-    found = _read(folder, source)
+    # With their times of change: the fingerprint does not see the middle of a file.
+    times = [path.stat().st_mtime_ns for path in source.paths]
+    key = json.dumps([_VERSION, fingerprint, side, source.draft, times])
+    folder = cache_root() / hashlib.sha256(key.encode()).hexdigest()[:32]
+    found = _read(folder, len(source))
     if found is not None:
         return found
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with held(folder.with_suffix(".lock"), "the cache", patience=-1):
             # Another process may have built it while this one waited.
-            found = _read(folder, source)
+            found = _read(folder, len(source))
             if found is None:
-                noted = {"version": _VERSION, "fingerprint": fingerprint, "source": _place(source)}
+                noted = {"version": _VERSION, "fingerprint": fingerprint, "source": str(source.root.absolute())}
                 build(folder, source, side, tell, noted)
-                found = _read(folder, source)
+                found = _read(folder, len(source))
     except OSError as error:
         raise StoreError(
             f"cannot prepare images in {folder.parent}: {error.strerror or error}; "
             "set FAIRGROUND_CACHE to a folder on a local disk, or say data.prepared=0"
         ) from error
-    require(found is not None, f"images changed while they were being prepared in {folder}; start again", DataError)
     assert found is not None
     return found
 
 
-def _read(folder: Path, source: "ImageFiles") -> Cache | None:
-    """Return the cache in a folder if it is complete and its source unchanged."""
+def _read(folder: Path, n: int) -> Cache | None:
+    """Return the cache in a folder if it is complete."""
     try:
         index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
         sizes = np.load(folder / "sizes.npy", allow_pickle=False)
         lengths = sizes.astype(np.int64).prod(axis=1) * 3
         flat = np.memmap(folder / "pixels.bin", np.uint8, "r")
-        is_complete = index["n"] == len(source) == len(sizes) and len(flat) == int(lengths.sum())
-        if not is_complete or not _is_current(folder, source):
+        if not (index["n"] == n == len(sizes) and len(flat) == int(lengths.sum())):
             return None
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None
@@ -196,32 +171,6 @@ def _read(folder: Path, source: "ImageFiles") -> Cache | None:
     with suppress(OSError):
         (folder / USED).touch()
     return Cache(flat=flat.view(np.ndarray), begins=np.cumsum(lengths) - lengths, sizes=sizes)
-
-
-def _place(source: "ImageFiles") -> str:
-    """Return the folder that holds all images, shown in the list of caches; empty where they share none."""
-    with suppress(ValueError):
-        return os.path.commonpath([path.parent.absolute() for path in source.paths])
-    return ""
-
-
-def _is_current(folder: Path, source: "ImageFiles") -> bool:
-    """Tell whether the files are those that were prepared; where only times differ, ask their bytes."""
-    noted = np.load(folder / "times.npy", allow_pickle=False)
-    times = file_times(source.paths)
-    if len(noted) != len(times):
-        return False
-    touched = np.flatnonzero(noted != times)
-    if len(touched) == 0:
-        return True
-    hashes = np.load(folder / "hashes.npy", allow_pickle=False)
-    now = for_each(lambda row: file_hash(source.paths[row]), touched.tolist())
-    if not np.array_equal(np.stack(now), hashes[touched]):
-        return False
-    # Noted for the next time, where the folder may be written to.
-    with suppress(OSError):
-        save(folder / "times.npy", times)
-    return True
 
 
 @dataclass(frozen=True, kw_only=True)

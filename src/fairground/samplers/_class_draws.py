@@ -5,8 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import BatchSampler, Labels, label_tensor, require
-from fairground.errors import DataError
+from fairground.contracts.sampler import BatchSampler, DataError, Labels, label_tensor, require
 from fairground.functional.pairs import class_groups, draw_below
 
 #: up to this many times the wanted number, shuffling everything is the cheapest way to choose

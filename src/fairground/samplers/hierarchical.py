@@ -15,8 +15,7 @@ Departures from the paper
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import Labels, label_tensor, require
-from fairground.errors import DataError
+from fairground.contracts.sampler import DataError, Labels, label_tensor, require
 from fairground.samplers._class_draws import BLOCK, ClassRows, ClassSampler, draw_distinct_rows, n_class_slots
 
 

@@ -18,8 +18,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import Labels, require
-from fairground.errors import DataError
+from fairground.contracts.sampler import DataError, Labels, require
 from fairground.functional.pairs import draw_below
 from fairground.samplers._class_draws import BLOCK, ClassSampler, draw_distinct_rows
 

@@ -13,8 +13,7 @@ Departures from the paper
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import BatchSampler, Labels, label_tensor, require
-from fairground.errors import DataError
+from fairground.contracts.sampler import BatchSampler, DataError, Labels, label_tensor, require
 
 
 class UniformSampler(BatchSampler):

@@ -16,8 +16,7 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable, Split, SplitRows, require
-from fairground.errors import DataError
+from fairground.contracts.table import DataError, ImageTable, Split, SplitRows, require
 from fairground.splits._halves import class_halves, rows_to_learn
 
 
@@ -30,7 +29,7 @@ class ClassFoldsSplit(Split):
         self.fold = fold
         self.n_folds = n_folds
 
-    def parts(self, table: ImageTable) -> SplitRows:
+    def divide(self, table: ImageTable) -> SplitRows:
         seen, test = class_halves(table)
         require(
             len(seen) >= self.n_folds,
@@ -39,10 +38,8 @@ class ClassFoldsSplit(Split):
         )
         blocks = np.array_split(seen, self.n_folds)
         validation = blocks.pop(self.fold)
-        parts = SplitRows(
+        return SplitRows(
             train=rows_to_learn(table, np.concatenate(blocks)),
             validation=rows_to_learn(table, validation),
             test=test,
         )
-        parts.check(table.labels)
-        return parts

@@ -32,9 +32,7 @@ class ClosedSetSplit(Split):
         require(seed >= 0, f"closed_set.seed must be 0 or more; got {seed}")
         self.validation, self.test, self.seed = validation, test, seed
 
-    def parts(self, table: ImageTable) -> SplitRows:
+    def divide(self, table: ImageTable) -> SplitRows:
         rows = np.arange(len(table.labels))
         test, validation, train = rows_by_draw(table, rows, (self.test, self.validation), self.seed)
-        parts = SplitRows(train=train, validation=validation, test=test, is_closed_set=True)
-        parts.check(table.labels)
-        return parts
+        return SplitRows(train=train, validation=validation, test=test, is_closed_set=True)

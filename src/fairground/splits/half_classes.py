@@ -31,7 +31,7 @@ class HalfClassesSplit(Split):
         require(seed >= 0, f"half_classes.seed must be 0 or more; got {seed}")
         self.validation, self.seed = validation, seed
 
-    def parts(self, table: ImageTable) -> SplitRows:
+    def divide(self, table: ImageTable) -> SplitRows:
         seen, test = class_halves(table)
         hint = f"split.validation={2 / len(seen):.2g}" if len(seen) > 2 else ""
         order = classes_by_draw(table, seen, self.seed)

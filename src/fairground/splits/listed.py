@@ -16,8 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable, Split, SplitRows, require
-from fairground.errors import DataError
+from fairground.contracts.table import DataError, ImageTable, Split, SplitRows, require
 from fairground.loading.csv_columns import held_out, parts_from_words, read_columns
 from fairground.splits._halves import classes_by_draw, rows_by_draw
 
@@ -34,7 +33,7 @@ class ListedSplit(Split):
         require(seed >= 0, f"listed.seed must be 0 or more; got {seed}")
         self.file, self.closed_set, self.validation, self.seed = file, closed_set, validation, seed
 
-    def parts(self, table: ImageTable) -> SplitRows:
+    def divide(self, table: ImageTable) -> SplitRows:
         listed = _from_file(table, Path(self.file).expanduser()) if self.file else table.listed_parts
         if listed is None:
             raise DataError("split listed: the data lists no parts; give a file in split.file, or name another split")
@@ -45,12 +44,16 @@ class ListedSplit(Split):
         validation = np.flatnonzero((listed == "validation") & ~is_test)
         if not len(validation) and self.validation > 0:
             train, validation = self._held_back(table, train)
-        parts = SplitRows(
-            train=train, validation=validation, test=np.flatnonzero(is_test), is_closed_set=self.closed_set
+        test = np.flatnonzero(is_test)
+        shared = np.intersect1d(table.labels[train], table.labels[test])
+        require(
+            self.closed_set or len(shared) == 0,
+            f"split listed: {len(shared)} classes train and test, the first is "
+            f"'{table.class_names[shared[0]] if len(shared) else ''}'. Metric learning is judged on unseen classes; "
+            "list whole classes, or say split.closed_set=true and have every table say so",
+            DataError,
         )
-        _explain_shared(table, parts)
-        parts.check(table.labels)
-        return parts
+        return SplitRows(train=train, validation=validation, test=test, is_closed_set=self.closed_set)
 
     def _held_back(self, table: ImageTable, train: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what trains and what validates of the rows listed for training."""
@@ -68,17 +71,6 @@ class ListedSplit(Split):
         chosen = classes_by_draw(table, classes, self.seed)[:n_validation]
         is_held = np.isin(table.labels[train], chosen)
         return train[~is_held], train[is_held]
-
-
-def _explain_shared(table: ImageTable, parts: SplitRows) -> None:
-    shared = np.intersect1d(table.labels[parts.train], table.labels[parts.test])
-    require(
-        parts.is_closed_set or len(shared) == 0,
-        f"split listed: {len(shared)} classes train and test, the first is "
-        f"'{table.class_names[shared[0]] if len(shared) else ''}'. Metric learning is judged on unseen classes; list "
-        "whole classes, or say split.closed_set=true and have every table say so",
-        DataError,
-    )
 
 
 def _from_file(table: ImageTable, path: Path) -> np.ndarray:

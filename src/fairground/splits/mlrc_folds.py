@@ -18,8 +18,7 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable, Split, SplitRows, require
-from fairground.errors import DataError
+from fairground.contracts.table import DataError, ImageTable, Split, SplitRows, require
 
 
 class MlrcFoldsSplit(Split):
@@ -30,7 +29,7 @@ class MlrcFoldsSplit(Split):
         require(0 <= fold < n_folds, f"mlrc_folds.fold must be in 0..{n_folds - 1} for {n_folds} folds; got {fold}")
         self.fold, self.n_folds = fold, n_folds
 
-    def parts(self, table: ImageTable) -> SplitRows:
+    def divide(self, table: ImageTable) -> SplitRows:
         classes = np.unique(table.labels)
         n_learnt = len(classes) // 2
         n_validation = len(classes) // (2 * self.n_folds)
@@ -42,10 +41,8 @@ class MlrcFoldsSplit(Split):
         begin = self.fold * n_learnt // self.n_folds
         turned = classes[(begin + np.arange(n_learnt)) % n_learnt]
         n_train = n_learnt - n_validation
-        parts = SplitRows(
+        return SplitRows(
             train=np.flatnonzero(np.isin(table.labels, turned[:n_train])),
             validation=np.flatnonzero(np.isin(table.labels, turned[n_train:])),
             test=np.flatnonzero(np.isin(table.labels, classes[n_learnt:])),
         )
-        parts.check(table.labels)
-        return parts

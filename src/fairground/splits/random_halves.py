@@ -17,8 +17,7 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable, Split, SplitRows, require
-from fairground.errors import DataError
+from fairground.contracts.table import DataError, ImageTable, Split, SplitRows, require
 from fairground.splits._halves import class_halves, classes_by_draw, validated_by_draw
 
 
@@ -30,7 +29,7 @@ class RandomHalvesSplit(Split):
         require(seed >= 0, f"random_halves.seed must be 0 or more; got {seed}")
         self.validation, self.seed = validation, seed
 
-    def parts(self, table: ImageTable) -> SplitRows:
+    def divide(self, table: ImageTable) -> SplitRows:
         classes, test = np.unique(table.labels), np.empty(0, np.int64)
         if table.official_test is not None:
             classes, test = class_halves(table)

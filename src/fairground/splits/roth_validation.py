@@ -15,8 +15,7 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable, Split, SplitRows, require
-from fairground.errors import DataError
+from fairground.contracts.table import DataError, ImageTable, Split, SplitRows, require
 from fairground.splits._halves import class_halves, rows_to_learn
 
 
@@ -27,7 +26,7 @@ class RothValidationSplit(Split):
         require(0 < train < 1, f"roth_validation.train must be above 0 and below 1; got {train}")
         self.train = train
 
-    def parts(self, table: ImageTable) -> SplitRows:
+    def divide(self, table: ImageTable) -> SplitRows:
         seen, test = class_halves(table)
         trained: list[int] = []
         for classes in _by_super_class(table, seen):
@@ -39,11 +38,9 @@ class RothValidationSplit(Split):
             f"{len(validation)} to validate; each needs one at least",
             DataError,
         )
-        parts = SplitRows(
+        return SplitRows(
             train=rows_to_learn(table, np.array(trained)), validation=rows_to_learn(table, validation), test=test
         )
-        parts.check(table.labels)
-        return parts
 
 
 def _by_super_class(table: ImageTable, seen: np.ndarray) -> list[list[int]]:

@@ -30,7 +30,7 @@ from fairground.functional.spectral import class_scatter, principal_axes, princi
 from fairground.heads.pca import PcaHead
 from fairground.heads.plda import PldaHead
 from fairground.heads.whitened import WhitenedHead
-from fairground.loading.read_ahead import read_ahead
+from fairground.loading.decoding import read_ahead
 from fairground.loading.resized_images import cache_root
 from fairground.spec.adaptation import ALL, AdaptationSpec
 from fairground.spec.identity import child_seed, to_plain

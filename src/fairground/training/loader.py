@@ -22,7 +22,7 @@ from torch import Tensor
 from fairground.contracts.model import Augmentation, Batch, Transform
 from fairground.contracts.sampler import BatchSampler
 from fairground.contracts.table import Images
-from fairground.loading.read_ahead import read_ahead
+from fairground.loading.decoding import read_ahead
 
 State = Mapping[str, Mapping[str, Tensor]]
 

@@ -36,8 +36,7 @@ from fairground.contracts.model import Augmentation, PlannedTransform
 from fairground.contracts.table import Images
 from fairground.errors import StoreError, require
 from fairground.files import LockedError, held, write_atomically
-from fairground.loading.decoding import for_each
-from fairground.loading.read_ahead import read_ahead
+from fairground.loading.decoding import for_each, read_ahead
 from fairground.loading.resized_images import USED, cache_root
 from fairground.records.events import ImagesPrepared, Listener, StagesCached
 from fairground.spec.identity import to_plain
