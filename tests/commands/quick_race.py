@@ -1,5 +1,6 @@
-"""A small recommendation in seconds: few rows of features, everything in this process."""
+"""A small recommendation in seconds: few rows of features, everything in this process, on a clock of its own."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from fairground.commands import recommend
 from fairground.commands.main import app
 from fairground.recommendation.budget import Budget
-from fairground.recommendation.recommendation import Recommendation
 
 
 def call(*words: object) -> Any:
@@ -17,18 +18,15 @@ def call(*words: object) -> Any:
     return CliRunner().invoke(app, ["recommend", *map(str, words)])
 
 
-def measure_at_least(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However busy the machine is, stop the clock of the race until `n` methods have been measured."""
-    measured: list[str] = []
-    measure, has_room = Recommendation._measure, Budget.has_room
+def ticking(seconds: float, *, tick: float) -> Budget:
+    """Return a budget whose clock advances by `tick` seconds whenever it is read, however busy the machine is."""
+    ticks = itertools.count()
+    return Budget(seconds, now=lambda: tick * next(ticks))
 
-    def counting(self: Recommendation, candidate: Any, repeat: int) -> Any:
-        found = measure(self, candidate, repeat)
-        measured.append(candidate.label)
-        return found
 
-    monkeypatch.setattr(Recommendation, "_measure", counting)
-    monkeypatch.setattr(Budget, "has_room", lambda self, *asked: len(measured) < n or has_room(self, *asked))
+def use_ticking(monkeypatch: pytest.MonkeyPatch, *, tick: float = 0.05) -> None:
+    """Let `fairground recommend` go by a ticking clock."""
+    monkeypatch.setattr(recommend, "Budget", lambda seconds: ticking(seconds, tick=tick))
 
 
 def write_features(path: Path, *, n_noise: int = 0, spread: float = 1.6) -> Path:

@@ -18,19 +18,18 @@ def test_every_class_validates_once_a_repeat_and_never_trains_in_its_fold():
     made = folds(10)
     for repeat in range(3):
         held = []
-        for fold in made.repeat(repeat):
-            assert not set(fold.train) & set(fold.validation)
-            assert not set((fold.train - 100) // 3) & set((fold.validation - 100) // 3)
-            assert sorted([*fold.train, *fold.validation]) == list(range(100, 130))
-            assert len(fold.train) >= made.least_training_rows
-            held += ((fold.validation - 100) // 3).tolist()
+        for train, validation in made.repeat(repeat):
+            assert not set((train - 100) // 3) & set((validation - 100) // 3)
+            assert sorted([*train, *validation]) == list(range(100, 130))
+            assert len(train) >= made.least_training_rows
+            held += ((validation - 100) // 3).tolist()
         assert sorted(held) == sorted(list(range(10)) * 3)
 
 
 def test_classes_of_one_row_only_train():
     made = ClassFolds(rows=np.arange(7), labels=np.array([0, 0, 1, 1, 2, 2, 3]), seed=0)
     assert made.classes.tolist() == [0, 1, 2]
-    assert all(6 in fold.train for fold in made.repeat(0))
+    assert all(6 in train for train, _ in made.repeat(0))
 
 
 def test_blocks_are_classes_where_they_are_few_and_groups_where_they_are_many():

@@ -32,28 +32,36 @@ def test_data_that_cannot_be_divided_is_refused_with_what_to_do(sizes, sentence)
 
 
 def test_halves_are_drawn_by_the_seed():
-    assert divided(*[9] * 8).overrides == {"split": "random_halves", "split.seed": 3}
-    assert "half of the classes, drawn by seed 3, tests" in divided(*[9] * 300).sentence
-    assert "the data set's own test half" in divided(*[9] * 300, has_test_half=True).sentence
+    assert divided(*[9] * 8)[0] == {"split": "random_halves", "split.seed": 3}
+    assert "half of the classes, drawn by seed 3, tests" in divided(*[9] * 300)[1]
+    assert "the data set's own test half" in divided(*[9] * 300, has_test_half=True)[1]
 
 
-def test_features_get_heads_small_images_a_small_network_photographs_a_pretrained_one():
-    assert chosen(is_picture=False, width=512).kind == "features"
-    assert chosen(shorter_side=32, is_one_size=True).kind == "laptop"
-    assert chosen().kind == "photographs"
-    assert "a pretrained network embeds each once" in chosen().sentence
+@pytest.mark.parametrize(
+    ("data", "kind", "sentence"),
+    [
+        ({"is_picture": False, "width": 512}, "features", "features of 512 numbers: as they are, with discriminants"),
+        ({"shorter_side": 32}, "laptop", "a small network is trained from scratch (small_conv)"),
+        ({"shorter_side": 32, "seconds": 60}, "laptop", "so that many trainings fit the time, is trained from scratch"),
+        ({}, "photographs", "Photographs of about 256 pixels: a pretrained network embeds each once"),
+        ({"protocol": "laptop"}, "laptop", "Images of about 256 pixels"),
+        ({"shorter_side": 32, "protocol": "photographs"}, "photographs", "Photographs of about 32 pixels"),
+    ],
+)
+def test_the_data_chooses_the_protocol_and_for_images_the_user_may(data, kind, sentence):
+    found = chosen(**data)
+    assert found[0] == kind
+    assert sentence in found[2]
+
+
+def test_a_protocol_for_other_data_is_refused():
+    with pytest.raises(InputError, match="--protocol for this data is laptop or photographs; got 'features'"):
+        chosen(protocol="features")
 
 
 def test_small_images_of_many_sizes_are_cut_to_one():
-    found = chosen(shorter_side=40).overrides
+    found = chosen(shorter_side=40)[1]
     assert (found["transform"], found["transform.side"]) == ("mlrc2020", 32)
-
-
-def test_the_user_may_choose_between_the_two_for_images():
-    assert chosen(protocol="laptop").kind == "laptop"
-    assert chosen(shorter_side=32, protocol="photographs").kind == "photographs"
-    with pytest.raises(InputError, match="--protocol for this data is laptop or photographs; got 'features'"):
-        chosen(protocol="features")
 
 
 def test_the_frozen_network_comes_first_and_axes_are_fewer_than_images():

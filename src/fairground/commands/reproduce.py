@@ -48,7 +48,7 @@ def reproduce(
 
 
 def _remade(plan: Path) -> Answer:
-    from fairground.recommendation.final_model import remake_model
+    from fairground.recommendation.recommendation import remake_model
 
     name, (wanted, found) = plan.parent.name, remake_model(plan)
     is_same = wanted == found

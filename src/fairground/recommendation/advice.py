@@ -1,90 +1,189 @@
-"""What a recommendation found, in sentences: what to use, how sure that is, and whether the test classes agree."""
+"""What is recommended, and in which sentences.
+
+A method that beats the frozen network beyond noise on validation classes is recommended, or that network.
+
+Formula
+    a block is a class, or a group of classes where there are many; y_ib = the score of method i on block b, mean over
+    the fresh repeats. One comparison (`compare_values`) of all finalists has blocks as its units: advice, ranking,
+    verdicts and probabilities are read from it alone. Where the first metric shows nothing better than the frozen
+    network, the second decides among those that are at most half a point below it by the first; each has half the
+    error.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 
-from fairground.comparison.comparison_result import Comparison, Pair
-from fairground.recommendation.candidates import RAW
-from fairground.recommendation.decision import Decision, RankedMethod
+from fairground.comparison.compare_values import compare_values
+from fairground.comparison.comparison_result import LEVEL, Comparison, Pair
+from fairground.recommendation.candidates import RAW, Candidate
+from fairground.recommendation.cross_validation import ENOUGH, MOST_BLOCKS, ClassFolds
+from fairground.recommendation.folder import Measurements
+from fairground.recommendation.race import Race
 from fairground.reporting.headings import duration, heading, show, unit
 
+#: a method this much below the frozen network by the first metric may still be chosen by the second
+NOT_BELOW = 0.005
+#: the highest level a comparison can have
+MOST_LEVEL = 0.999
+#: methods that are compared where no fresh repeat is complete, the frozen network among them
+MOST_UNCONFIRMED = 5
 #: a gap between validation and test beyond this share of 1 is explained
 LARGE_GAP = 0.08
-#: from so many units on, a comparison's units are groups of classes
-MOST_BLOCKS = 24
 #: fewer validation classes than this can show large differences alone
 FEW_CLASSES = 8
 
 
 @dataclass(frozen=True, kw_only=True)
+class RankedMethod:
+    """One method with its validation scores by metric: means over repeats and classes, or blocks of classes."""
+
+    candidate: Candidate
+    scores: dict[str, float]
+    n_repeats: int
+    seconds: float
+
+    @property
+    def label(self) -> str:
+        return self.candidate.label
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """`chosen` is what to use; `comparison` is that of `methods` by `metric`, the frozen network first."""
+
+    metric: str
+    chosen: RankedMethod
+    methods: Sequence[RankedMethod]
+    comparison: Comparison | None
+    n_tried: int
+    #: whether fresh repeats decided; otherwise repeat 0 did, at a level corrected for all that were tried
+    is_confirmed: bool
+
+    @property
+    def frozen(self) -> RankedMethod:
+        return self.methods[0]
+
+    @property
+    def is_frozen(self) -> bool:
+        return self.chosen is self.frozen
+
+
+@dataclass(frozen=True, kw_only=True)
 class UnsealedScores:
-    """What the test classes say once they are open: scores by method and metric, and the pair of chosen and frozen."""
+    """What the test classes say once they are open: scores by method and metric, and the pair of chosen and frozen.
+
+    Where the frozen network is chosen, the pair is that of the best other method.
+    """
 
     scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    comparison: Comparison | None = None
+    pair: Pair | None = None
     n_classes: int = 0
     n_images: int = 0
     #: images that cannot be read
     n_left_out: int = 0
     n_openings: int = 1
 
-    @property
-    def is_open(self) -> bool:
-        return bool(self.scores)
+
+def decide(race: Race) -> Decision:
+    """Return what to use, by validation classes alone."""
+    known, plain, by = race.known, race.untrained[0], race.request.by
+    counts = {one.label: known.n_fresh(one.label) for one in race.finalists}
+    least = 2 if any(count >= 2 for count in counts.values()) else 1
+    finalists = [one for one in race.finalists if counts[one.label] >= least]
+    is_confirmed = len(finalists) > 1 and finalists[0].label == plain.label
+    if not is_confirmed:
+        # No fresh repeat is complete: the frozen network and the best of repeat 0.
+        ranked = sorted(race.entered.values(), key=lambda one: (one.label != plain.label, -race.rank(one)))
+        finalists = ranked[:MOST_UNCONFIRMED] if plain.label in race.entered else [plain]
+    n_tried = known.n_methods()
+    # The best of repeat 0 were picked from all that were tried, so all of them count as compared.
+    n_looks = len(race.request.deciding) * (1 if is_confirmed else max(n_tried, 1))
+    level = min(MOST_LEVEL, 1 - (1 - LEVEL) / n_looks)
+    repeats = range(1, min(counts[one.label] for one in finalists) + 1) if is_confirmed else range(1)
+    frozen, *others = (_ranked(known, one, repeats) for one in finalists)
+    found = []
+    for metric in race.request.deciding:
+        chosen, comparison = frozen, None
+        if others:
+            values = {one.label: dict(enumerate(known.blocks(one.label, repeats, metric))) for one in (frozen, *others)}
+            comparison = compare_values(values, level=level)
+            order = [estimate.name for estimate in comparison.methods]
+            others = sorted(others, key=lambda one: order.index(one.label))
+            for method in reversed(others):
+                pair = comparison.pair(method.label, frozen.label)
+                is_better = pair.verdict == "better" and pair.a == method.label
+                if is_better and method.scores[by] >= frozen.scores[by] - NOT_BELOW:
+                    chosen = method
+        found.append(
+            Decision(
+                metric=metric,
+                chosen=chosen,
+                methods=(frozen, *others),
+                comparison=comparison,
+                n_tried=n_tried,
+                is_confirmed=is_confirmed,
+            )
+        )
+    return next((one for one in found if not one.is_frozen), found[0])
 
 
-@dataclass(frozen=True, kw_only=True)
-class FoldSummary:
-    """How the classes were folded for validation."""
+def _ranked(known: Measurements, candidate: Candidate, repeats: Sequence[int]) -> RankedMethod:
+    found = [known[candidate.label, repeat] for repeat in repeats if (candidate.label, repeat) in known]
+    if not found:
+        return RankedMethod(candidate=candidate, scores={}, n_repeats=0, seconds=0.0)
+    scores = {metric: fmean(one.scores[metric] for one in found) for metric in found[0].scores}
+    # Deciding metrics are means over blocks, as they are compared.
+    scores |= {metric: fmean(known.blocks(candidate.label, repeats, metric)) for metric in found[0].blocks}
+    seconds = fmean(one.seconds for one in found)
+    return RankedMethod(candidate=candidate, scores=scores, n_repeats=len(found), seconds=seconds)
 
-    n_classes: int
-    n_folds: int
 
-    @property
-    def per_fold(self) -> int:
-        return self.n_classes // self.n_folds
-
-
-def advice_of(found: Decision, test: UnsealedScores, folds: FoldSummary, *, first: str, elapsed: float) -> list[str]:
+def advice_of(
+    found: Decision, test: UnsealedScores, folds: ClassFolds | None, *, first: str, elapsed: float
+) -> list[str]:
     """Return the advice, most important sentence first; `first` is the metric that was to decide if it could."""
-    metric = found.metric
     return [
-        _what_to_take(found, metric),
-        *_how_sure(found, metric),
-        *_second_metric(found, first),
+        _what_to_take(found),
+        *_how_sure(found, first),
         *_few_classes(folds),
-        *_on_test(found, test, metric),
-        *_gap(found, test, folds, metric),
+        *_on_test(found, test, folds),
         f"{found.n_tried} {'method was' if found.n_tried == 1 else 'methods were'} tried in {duration(elapsed)}.",
     ]
 
 
-def table_columns(metrics: Sequence[str], *, is_open: bool) -> tuple[str, ...]:
-    """Return the headings of the table: each metric on validation and, once open, on test classes."""
-    splits = ("validation", "test") if is_open else ("validation",)
-    return ("method", *(f"{heading(metric)}, {split}" for metric in metrics for split in splits), "best", "time")
+def table_of(found: Decision, test: UnsealedScores, metrics: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Return the headings and rows of the table, the frozen network first.
 
-
-def table_rows(found: Decision, test: UnsealedScores, metrics: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the rows of the table, the frozen network first; intervals and chances are those of the one comparison."""
+    Each metric has a column for validation and, once open, one for test classes. Intervals and probabilities are those
+    of the one comparison.
+    """
+    splits = ("validation", "test") if test.scores else ("validation",)
+    columns = ["method", *(f"{heading(metric)}, {split}" for metric in metrics for split in splits), "best", "time"]
     rows = []
     for method in found.methods:
-        cells = [method.label + (" (recommended)" if method.label == found.chosen.label else "")]
-        for one in metrics:
-            cells.append(_validation_cell(found, method, one))
-            if test.is_open:
-                value = test.scores.get(method.label, {}).get(one)
-                cells.append("sealed" if value is None else show(one, value))
         estimate = None if found.comparison is None else found.comparison.estimate(method.label)
+        cells = [method.label + (" (recommended)" if method is found.chosen else "")]
+        for metric in metrics:
+            cell = show(metric, method.scores[metric]) if metric in method.scores else ""
+            if metric == found.metric and estimate is not None:
+                half = "" if estimate.half_width is None else f" ± {show(metric, estimate.half_width)}"
+                cell = f"{show(metric, estimate.mean)}{half}"
+            cells.append(cell)
+            if test.scores:
+                value = test.scores.get(method.label, {}).get(metric)
+                cells.append("sealed" if value is None else show(metric, value))
         chance = None if estimate is None else estimate.probability_best
-        rows.append((*cells, "" if chance is None else f"{100 * chance:.0f} %", duration(method.seconds)))
-    return rows
+        rows.append([*cells, "" if chance is None else f"{100 * chance:.0f} %", duration(method.seconds)])
+    return columns, rows
 
 
 def verdicts_of(found: Decision) -> list[str]:
     """Return the verdict on every method against the frozen network, from the comparison that decided."""
-    pairs = [found.against_frozen(method) for method in found.methods]
-    return [_capital(f"{verdict_words(pair, found.metric)}.") for pair in pairs if pair is not None]
+    if found.comparison is None:
+        return []
+    pairs = [found.comparison.pair(method.label, found.frozen.label) for method in found.methods[1:]]
+    return [_capital(f"{verdict_words(pair, found.metric)}.") for pair in pairs]
 
 
 def verdict_words(pair: Pair, metric: str) -> str:
@@ -94,131 +193,97 @@ def verdict_words(pair: Pair, metric: str) -> str:
     unit_word = "classes" if pair.n_a < MOST_BLOCKS else "groups of classes"
     points = " points" if unit(metric) else ""
     size = f"{show(metric, pair.difference)}{interval}{points}, over {pair.n_a} {unit_word}"
-    match pair.verdict:
-        case "better":
-            return f"{pair.a} is better than {pair.b} by {size}"
-        case "equivalent":
-            return f"{pair.a} and {pair.b} are equivalent: they differ by {size}"
-        case _:
-            return f"{pair.a} and {pair.b} cannot be told apart: they differ by {size}"
-
-
-def _validation_cell(found: Decision, method: RankedMethod, one: str) -> str:
-    if one == found.metric and found.comparison is not None:
-        estimate = found.comparison.estimate(method.label)
-        half = "" if estimate.half_width is None else f" ± {show(one, estimate.half_width)}"
-        return f"{show(one, estimate.mean)}{half}"
-    return show(one, method.scores[one]) if one in method.scores else ""
-
-
-def _what_to_take(found: Decision, metric: str) -> str:
-    chosen, frozen = found.chosen, found.frozen
-    if not found.frozen.scores:
-        return f"Take the {frozen.label}: nothing has been measured yet."
-    value = f"{heading(metric)} {show(metric, chosen.scores[metric])}{unit(metric)} on validation classes"
-    if not found.is_frozen:
-        gain = show(metric, abs(chosen.scores[metric] - frozen.scores[metric]))
-        return f"Take {chosen.label}: {value}, {gain} points better than the {frozen.label}."
-    as_is = f"the {frozen.label} {'as they are' if frozen.label == RAW else 'as it is'}"
-    if found.comparison is None:
-        return f"Take {as_is}: {value}. There was no time to measure anything else."
-    if not any(method.candidate.is_trained for method in found.methods):
-        return f"Take {as_is}: {value}. There was no time to measure any training."
-    helps = "did not help" if found.is_confirmed else "is not shown to help"
-    return f"Training {helps} here: take {as_is}, {value}."
+    if pair.verdict == "better":
+        return f"{pair.a} is better than {pair.b} by {size}"
+    are = "are equivalent" if pair.verdict == "equivalent" else "cannot be told apart"
+    return f"{pair.a} and {pair.b} {are}: they differ by {size}"
 
 
 def _capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def _how_sure(found: Decision, metric: str) -> list[str]:
-    others = [method for method in found.methods if method.label != found.frozen.label]
-    if found.comparison is None or not others:
+def _what_to_take(found: Decision) -> str:
+    chosen, frozen, metric = found.chosen, found.frozen, found.metric
+    if not frozen.scores:
+        return f"Take the {frozen.label}: nothing has been measured yet."
+    value = f"{heading(metric)} {show(metric, chosen.scores[metric])}{unit(metric)} on validation classes"
+    if not found.is_frozen:
+        gain = show(metric, abs(chosen.scores[metric] - frozen.scores[metric]))
+        return f"Take {chosen.label}: {value}, {gain} points better than the {frozen.label}."
+    as_is = f"the {frozen.label} {'as they are' if frozen.label == RAW else 'as it is'}"
+    if not any(method.candidate.is_trained for method in found.methods):
+        anything = "anything else" if found.comparison is None else "any training"
+        return f"Take {as_is}: {value}. There was no time to measure {anything}."
+    helps = "did not help" if found.is_confirmed else "is not shown to help"
+    return f"Training {helps} here: take {as_is}, {value}."
+
+
+def _how_sure(found: Decision, first: str) -> list[str]:
+    """Say how sure the choice is, and why the metric that was asked for did not decide."""
+    if found.comparison is None:
         return []
-    shown = found.chosen if not found.is_frozen else others[0]
-    pair = found.against_frozen(shown)
-    assert pair is not None
+    chosen, frozen, n_repeats = found.chosen, found.frozen, found.chosen.n_repeats
+    pair = found.comparison.pair((found.methods[1] if found.is_frozen else chosen).label, frozen.label)
     how = (
-        f"{found.chosen.n_repeats} fresh {'repeat' if found.chosen.n_repeats == 1 else 'repeats'} of the folds"
+        f"{n_repeats} fresh {'repeat' if n_repeats == 1 else 'repeats'} of the folds"
         if found.is_confirmed
         else f"one repeat of the folds, corrected for the {found.n_tried} methods tried: there was no time for more"
     )
-    return [_capital(f"{verdict_words(pair, metric)}, {how}.")]
+    sentences = [_capital(f"{verdict_words(pair, found.metric)}, {how}.")]
+    if found.metric != first:
+        sentences.append(
+            f"{heading(first)} shows no method better than the {frozen.label} ({show(first, chosen.scores[first])} and "
+            f"{show(first, frozen.scores[first])} here), so {heading(found.metric)} decided among those that are not "
+            "below it by more than half a point."
+        )
+    return sentences
 
 
-def _second_metric(found: Decision, first: str) -> list[str]:
-    """Say why the metric that was asked for did not decide."""
-    if found.metric == first:
-        return []
-    own, frozen = (show(first, method.scores[first]) for method in (found.chosen, found.frozen))
-    return [
-        f"{heading(first)} shows no method better than the {found.frozen.label} ({own} and {frozen} here), so "
-        f"{heading(found.metric)} decided among those that are not below it by more than half a point."
-    ]
-
-
-def _few_classes(folds: FoldSummary) -> list[str]:
-    if folds.per_fold >= 4 and folds.n_classes >= FEW_CLASSES:
+def _few_classes(folds: ClassFolds | None) -> list[str]:
+    if folds is None or (folds.n_per_fold >= ENOUGH and len(folds.classes) >= FEW_CLASSES):
         return []
     return [
-        f"Only {folds.n_classes} classes can validate, {folds.per_fold} at a time: two or three classes decide "
+        f"Only {len(folds.classes)} classes can validate, {folds.n_per_fold} at a time: two or three classes decide "
         "nothing, so every class validated in turn, beside other classes each time. Small differences cannot be seen "
         "with so few."
     ]
 
 
-def _on_test(found: Decision, test: UnsealedScores, metric: str) -> list[str]:
-    if not test.is_open:
+def _on_test(found: Decision, test: UnsealedScores, folds: ClassFolds | None) -> list[str]:
+    """Say what the test classes say, whether they agree, and why they are harder or easier."""
+    if not test.scores or folds is None:
         return ["The test classes are still sealed: they are opened once, when the time is over."]
-    own = test.scores[found.chosen.label][metric]
+    chosen, frozen, metric = found.chosen.label, found.frozen.label, found.metric
     seen = "" if test.n_openings < 2 else f" They were opened {test.n_openings} times by now, and never chose anything."
-    late = f" of {test.n_images + test.n_left_out}" if test.n_left_out else ""
-    has = "have" if found.chosen.label == RAW else "has"
-    first = (
-        f"On {test.n_images}{late} images of {test.n_classes} test classes, opened after this choice, "
-        f"{found.chosen.label} {has} {heading(metric)} {show(metric, own)}{unit(metric)}.{seen}"
-    )
-    pair = _test_pair(found, test)
-    return [first] if pair is None else [first, _agreement(found, pair, metric)]
-
-
-def _test_pair(found: Decision, test: UnsealedScores) -> Pair | None:
-    """Return the pair that the test classes judge: chosen and frozen, or frozen and the best other that was opened."""
-    if test.comparison is None:
-        return None
-    names = [method.name for method in test.comparison.methods if method.name != found.frozen.label]
-    other = found.chosen.label if not found.is_frozen else next(iter(names), None)
-    return None if other is None else test.comparison.pair(other, found.frozen.label)
-
-
-def _agreement(found: Decision, pair: Pair, metric: str) -> str:
-    words = verdict_words(pair, metric)
-    if pair.verdict != "better":
-        return f"The test classes settle nothing: {words}."
-    is_frozen_ahead = pair.a == found.frozen.label
-    if is_frozen_ahead == found.is_frozen:
-        return f"The test classes agree: {words}."
-    if found.is_frozen:
-        return f"The test classes disagree: there {words}. Validation could not show it; more time or classes might."
-    return f"The test classes disagree: there {words}. Prefer the {found.frozen.label}, in the folder frozen."
-
-
-def _gap(found: Decision, test: UnsealedScores, folds: FoldSummary, metric: str) -> list[str]:
-    if not test.is_open or metric not in found.frozen.scores:
-        return []
-    validation, tested = found.frozen.scores[metric], test.scores[found.frozen.label][metric]
-    if abs(validation - tested) < LARGE_GAP:
-        return []
-    why = (
-        f"a fold has {folds.per_fold} classes to confuse, the test {test.n_classes}"
-        if folds.per_fold != test.n_classes
-        else "the test classes are of another difficulty"
-    )
-    if test.n_left_out:
-        why += f", and only {test.n_images} of {test.n_images + test.n_left_out} test images can be read"
-    has = "themselves have" if found.frozen.label == RAW else "itself has"
-    return [
-        f"The {found.frozen.label} {has} {show(metric, validation)} on validation and "
-        f"{show(metric, tested)} on test classes: {why}, so compare methods within a column, not columns."
+    of_all = f" of {test.n_images + test.n_left_out}" if test.n_left_out else ""
+    own = f"{heading(metric)} {show(metric, test.scores[chosen][metric])}{unit(metric)}"
+    sentences = [
+        f"On {test.n_images}{of_all} images of {test.n_classes} test classes, opened after this choice, "
+        f"{chosen} {'have' if chosen == RAW else 'has'} {own}.{seen}"
     ]
+    if test.pair is not None:
+        words = verdict_words(test.pair, metric)
+        if test.pair.verdict != "better":
+            sentences.append(f"The test classes settle nothing: {words}.")
+        elif (test.pair.a == frozen) == found.is_frozen:
+            sentences.append(f"The test classes agree: {words}.")
+        else:
+            rather = f"Prefer the {frozen}, in the folder frozen."
+            unseen = "Validation could not show it; more time or classes might."
+            sentences.append(f"The test classes disagree: there {words}. {unseen if found.is_frozen else rather}")
+    validation, tested = found.frozen.scores[metric], test.scores[frozen][metric]
+    if abs(validation - tested) >= LARGE_GAP:
+        why = (
+            f"a fold has {folds.n_per_fold} classes to confuse, the test {test.n_classes}"
+            if folds.n_per_fold != test.n_classes
+            else "the test classes are of another difficulty"
+        )
+        if test.n_left_out:
+            why += f", and only {test.n_images}{of_all} test images can be read"
+        sentences.append(
+            f"The {frozen} {'themselves have' if frozen == RAW else 'itself has'} {show(metric, validation)} on "
+            f"validation and {show(metric, tested)} on test classes: {why}, so compare methods within a column, not "
+            "columns."
+        )
+    return sentences

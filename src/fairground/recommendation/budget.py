@@ -91,13 +91,9 @@ class RaceProgress:
             self._printed = self.budget.used()
             self.news(what)
 
-    def counted(self, what: str) -> "CountedImages":
-        """Return a callback that counts images and shows their speed."""
-        return CountedImages(self, what)
-
 
 class CountedImages:
-    """Counts images and their speed."""
+    """Shows how many images are done and their speed."""
 
     def __init__(self, progress: RaceProgress, what: str) -> None:
         self._progress, self._what = progress, what

@@ -26,25 +26,16 @@ DISCRIMINANTS = ((0.7, 2), (0.5, 1), (0.9, 4), (0.7, 1), (0.3, 2), (0.9, 1))
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeadStart:
-    """A head and what it is before training."""
-
-    name: str
-    head: str
-    settings: Mapping[str, Value] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """One method: where its head starts, its loss, and how long it is trained.
+    """One method: its head and loss, which `overrides` set, and how long it is trained.
 
-    `settings` are overrides of the loss, the miner and so on; `start` is none for the protocol's own head, `rate` none
-    for its own learning rate. `steps` train the head alone, `depth_steps` the last `depth` stages with it.
+    `start` names what the head is before training; it is empty for the protocol's own head. `rate` is none for the
+    protocol's own learning rate. `steps` train the head alone, `depth_steps` the last `depth` stages with it.
     """
 
-    start: HeadStart | None = None
+    start: str = ""
     loss: str = ""
-    settings: Mapping[str, Value] = field(default_factory=dict)
+    overrides: Mapping[str, Value] = field(default_factory=dict)
     rate: float | None = None
     steps: int = 0
     depth: int = 0
@@ -53,7 +44,7 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        return ", ".join(part for part in (self.loss, self.start.name if self.start else "") if part)
+        return ", ".join(part for part in (self.loss, self.start) if part)
 
     @property
     def method(self) -> str:
@@ -77,19 +68,10 @@ class Candidate:
         """Tell whether any weight is trained; a head fitted in closed form is not."""
         return self.steps + self.depth_steps > 0
 
-    @property
-    def overrides(self) -> dict[str, Value]:
-        found: dict[str, Value] = dict(self.settings)
-        if self.start is not None:
-            found["head"] = self.start.head
-            found |= {f"head.{key}": value for key, value in self.start.settings.items()}
-        if self.rate is not None:
-            found |= {"optimiser.lr": self.rate, "optimiser.head_lr": self.rate}
-        return found
-
     def spec(self, protocol: str, base: Mapping[str, Value], seed: int) -> AdaptationSpec:
+        rates = {} if self.rate is None else {"optimiser.lr": self.rate, "optimiser.head_lr": self.rate}
         return AdaptationSpec(
-            run=load_run(protocol=protocol, overrides={**base, **self.overrides, "seed": seed}),
+            run=load_run(protocol=protocol, overrides={**base, **self.overrides, **rates, "seed": seed}),
             steps=self.steps,
             depth=self.depth,
             depth_steps=self.depth_steps,
@@ -102,17 +84,19 @@ class Candidate:
 
 def plain(name: str) -> Candidate:
     """Return the network as it is."""
-    return Candidate(start=HeadStart(name=name, head="identity"))
+    return _untrained(name, "identity")
 
 
 def frozen_candidates(width: int, n_train: int, *, name: str) -> list[Candidate]:
     """Return the network as it is, with discriminants, and on principal axes, plain and whitened: nothing trained."""
-    starts = [_discriminant(*setting) for setting in DISCRIMINANTS]
+    found = [plain(name), *(_discriminant(*setting) for setting in DISCRIMINANTS)]
     for dim in reversed(_dimensions(width, n_train)):
-        starts.append(_axes(f"{name}, PCA {dim}", dim))
-        for power, word in ((0.5, "half whitened"), (1.0, "whitened")):
-            starts.append(_whitened(f"{name}, {word} {dim}", dim, power))
-    return [plain(name), *(Candidate(start=start) for start in starts)]
+        found += [
+            _axes(f"{name}, PCA {dim}", dim),
+            _whitened(f"{name}, half whitened {dim}", dim, 0.5),
+            _whitened(f"{name}, whitened {dim}", dim, 1.0),
+        ]
+    return found
 
 
 def head_candidates(methods: Sequence[MethodSpec], width: int, n_train: int) -> list[Candidate]:
@@ -125,20 +109,21 @@ def head_candidates(methods: Sequence[MethodSpec], width: int, n_train: int) -> 
     wide, middle = dims[-1], dims[len(dims) // 2]
     narrow = min(wide, 256)
     first = _discriminant(*DISCRIMINANTS[0])
-    starts = [
-        replace(first, name=f"from {first.name}"),
-        HeadStart(name="residual", head="residual", settings={"rank": max(1, min(64, width // 2))}),
+    heads = [
+        replace(first, start=f"from {first.start}"),
+        _untrained("residual", "residual", rank=max(1, min(64, width // 2))),
         _whitened(f"linear {wide}", wide, 0.5),
         _axes(f"linear {wide} from PCA", wide),
-        HeadStart(name=f"MLP {narrow}", head="mlp", settings={"embedding_dim": narrow, "hidden": [512]}),
-        HeadStart(name="residual, full", head="residual", settings={"rank": min(width, 256)}),
+        _untrained(f"MLP {narrow}", "mlp", embedding_dim=narrow, hidden=[512]),
+        _untrained("residual, full", "residual", rank=min(width, 256)),
         _whitened(f"linear {middle}", middle, 0.5),
     ]
     found: dict[str, Candidate] = {}
     for turn, rate in enumerate(RATES):
-        for place, start in enumerate(starts):
+        for place, head in enumerate(heads):
             for method in methods[: len(methods) if turn + place < 2 else max(1, len(methods) // 2)]:
-                one = Candidate(start=start, loss=method.label, settings=method.overrides, rate=rate, steps=STEPS[0])
+                overrides = {**method.overrides, **head.overrides}
+                one = replace(head, loss=method.label, overrides=overrides, rate=rate, steps=STEPS[0])
                 found.setdefault(one.label, one)
     return list(found.values())
 
@@ -146,7 +131,7 @@ def head_candidates(methods: Sequence[MethodSpec], width: int, n_train: int) -> 
 def network_candidates(methods: Sequence[MethodSpec]) -> list[Candidate]:
     """Return small networks trained from scratch, by loss."""
     return [
-        Candidate(loss=method.label, settings=method.overrides, depth=ALL, depth_steps=STEPS[0]) for method in methods
+        Candidate(loss=method.label, overrides=method.overrides, depth=ALL, depth_steps=STEPS[0]) for method in methods
     ]
 
 
@@ -167,10 +152,10 @@ def changed_leaders(leader: Candidate) -> list[Candidate]:
 
 def started_from(candidate: Candidate, discriminant: Candidate) -> Candidate:
     """Return a candidate that starts from a discriminant with the settings of another one; others as they are."""
-    start = discriminant.start
-    if candidate.start is None or start is None or candidate.start.head != start.head:
+    if candidate.overrides.get("head") != discriminant.overrides["head"]:
         return candidate
-    return replace(candidate, start=replace(start, name=f"from {start.name}"))
+    overrides = {**candidate.overrides, **discriminant.overrides}
+    return replace(candidate, start=f"from {discriminant.start}", overrides=overrides)
 
 
 def _dimensions(width: int, n_train: int) -> list[int]:
@@ -178,14 +163,17 @@ def _dimensions(width: int, n_train: int) -> list[int]:
     return [dim for dim in DIMENSIONS if dim < min(width, n_train)] or [max(1, min(width, n_train - 1))]
 
 
-def _discriminant(shrinkage: float, prior: float) -> HeadStart:
-    settings = {"shrinkage": shrinkage, "prior": float(prior)}
-    return HeadStart(name=f"PLDA {shrinkage:g}/{prior:g}", head="plda", settings=settings)
+def _untrained(start: str, head: str, **settings: Value) -> Candidate:
+    return Candidate(start=start, overrides={"head": head, **{f"head.{key}": of for key, of in settings.items()}})
 
 
-def _whitened(name: str, dim: int, power: float) -> HeadStart:
-    return HeadStart(name=name, head="whitened", settings={"embedding_dim": dim, "power": power})
+def _discriminant(shrinkage: float, prior: float) -> Candidate:
+    return _untrained(f"PLDA {shrinkage:g}/{prior:g}", "plda", shrinkage=shrinkage, prior=float(prior))
 
 
-def _axes(name: str, dim: int) -> HeadStart:
-    return HeadStart(name=name, head="pca", settings={"embedding_dim": dim, "standardise": False})
+def _whitened(start: str, dim: int, power: float) -> Candidate:
+    return _untrained(start, "whitened", embedding_dim=dim, power=power)
+
+
+def _axes(start: str, dim: int) -> Candidate:
+    return _untrained(start, "pca", embedding_dim=dim, standardise=False)

@@ -8,12 +8,12 @@ lines of `measurements.jsonl`, one JSON object each.
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairground.errors import StoreError, require
 from fairground.files import held, read_json, write_atomically
@@ -52,10 +52,7 @@ class RecommendationFolder:
     @contextmanager
     def opened(self) -> Iterator[None]:
         """Hold the folder while the block lasts; a second process is refused."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"cannot make {self.path}: {error.strerror}") from error
+        self.path.mkdir(parents=True, exist_ok=True)
         with held(self.path / "driver.lock", f"recommendation {self.name}"):
             if (self.path / "plan.json").exists():
                 self.plan |= read_json(self.path / "plan.json", error=StoreError)
@@ -66,74 +63,57 @@ class RecommendationFolder:
         write_atomically(self.path / "plan.json", json.dumps(self.plan).encode())
 
 
-@dataclass(frozen=True, kw_only=True)
-class Measurement:
-    """One method in one repeat of the class folds of some rows, which `scope` names.
+class Measurement(NamedTuple):
+    """`scores` are means over classes by metric; `blocks` are those of the deciding metrics, by groups of classes."""
 
-    `scores` are means over all classes by metric; `blocks` are those of the deciding metrics, by groups of classes.
-    """
-
-    scope: str
-    method: str
-    repeat: int
     scores: Mapping[str, float]
-    blocks: Mapping[str, tuple[float, ...]]
+    blocks: Mapping[str, Sequence[float]]
     seconds: float
 
 
-class Measurements:
-    """The measurements of one `scope`, by method and repeat; without a `folder` they are kept in memory alone.
+class Measurements(dict[tuple[str, int], Measurement]):
+    """Methods measured on the class folds of some rows, which `scope` names, by label and repeat.
 
-    More images than last time are another scope: their scores are not comparable.
+    More images than last time are another scope: their scores are not comparable. Without a `folder` measurements are
+    kept in memory alone.
     """
 
-    def __init__(self, folder: Path | None, *, scope: str) -> None:
-        self.scope = scope
+    def __init__(self, folder: Path | None = None, *, scope: str = "") -> None:
+        super().__init__()
+        self._scope = scope
         self._path = None if folder is None else folder / "measurements.jsonl"
-        self._known: dict[tuple[str, int], Measurement] = {}
         if self._path is not None and self._path.is_file():
             for line in self._path.read_text(encoding="utf-8").splitlines():
                 # A process that was killed may have left half a line: that is measured again.
-                with suppress(ValueError, TypeError, KeyError, AttributeError):
+                with suppress(ValueError):
                     data = json.loads(line)
-                    blocks = {metric: tuple(values) for metric, values in data["blocks"].items()}
-                    found = Measurement(**{**data, "blocks": blocks})
-                    if found.scope == scope:
-                        self._known[found.method, found.repeat] = found
+                    if data.pop("scope") == scope:
+                        key = data.pop("method"), data.pop("repeat")
+                        self[key] = Measurement(**data)
 
-    def __len__(self) -> int:
-        return len(self._known)
+    def add(self, method: str, repeat: int, found: Measurement) -> None:
+        """Keep a measurement and append it to the file."""
+        self[method, repeat] = found
+        if self._path is not None:
+            line = {"scope": self._scope, "method": method, "repeat": repeat, **found._asdict()}
+            with self._path.open("a", encoding="utf-8") as file:
+                # The line break comes first, in case the last line is half a line.
+                file.write("\n" + json.dumps(line))
 
-    def get(self, method: str, repeat: int) -> Measurement | None:
-        return self._known.get((method, repeat))
-
-    def methods(self) -> list[str]:
-        """Return all methods that were measured, in the order they were."""
-        return list(dict.fromkeys(method for method, _ in self._known))
+    def n_methods(self) -> int:
+        return len({method for method, _ in self})
 
     def repeats(self, method: str) -> list[int]:
-        return sorted(repeat for known, repeat in self._known if known == method)
+        return sorted(repeat for known, repeat in self if known == method)
 
     def n_fresh(self, method: str) -> int:
         """Return how many repeats from 1 on are there without a gap."""
-        return next(count for count in itertools.count() if self.get(method, count + 1) is None)
+        return next(count for count in itertools.count() if (method, count + 1) not in self)
 
     def blocks(self, method: str, repeats: Iterable[int], metric: str) -> list[float]:
         """Return the means over repeats of a metric, by groups of classes."""
-        found = [one.blocks[metric] for repeat in repeats if (one := self.get(method, repeat)) is not None]
+        found = [self[method, repeat].blocks[metric] for repeat in repeats if (method, repeat) in self]
         return [fmean(values) for values in zip(*found, strict=True)]
-
-    def add(self, found: Measurement) -> None:
-        """Keep a measurement and append it to the file."""
-        self._known[found.method, found.repeat] = found
-        if self._path is None:
-            return
-        try:
-            with self._path.open("a+b") as file:
-                is_broken = file.tell() > 0 and (file.seek(-1, 2), file.read(1))[1] != b"\n"
-                file.write(b"\n" * is_broken + json.dumps(asdict(found)).encode() + b"\n")
-        except OSError as error:
-            raise StoreError(f"cannot write {self._path}: {error.strerror}") from error
 
 
 def find_plan(root: Path, name: str) -> Path | None:

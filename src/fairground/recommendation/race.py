@@ -9,7 +9,7 @@ Repeat 0 only decides which methods go on. What is recommended is decided on the
 hundreds by chance has no advantage. Nothing here opens the test split, and no score is measured twice.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -17,7 +17,7 @@ from statistics import fmean
 from fairground.recommendation.budget import Budget, Phase, TimeUpError
 from fairground.recommendation.candidates import STEPS, Candidate, changed_leaders, started_from
 from fairground.recommendation.folder import Measurement, Measurements
-from fairground.spec.measurement_names import goodness
+from fairground.recommendation.request import Request
 
 #: candidates that the first round measures though its share is used up, and that go on at least
 LEAST = 3
@@ -32,22 +32,18 @@ MOST_REPEATS = 30
 class Race:
     """`untrained` are the ways to use the network as it is, the plain one first; `trained` are methods to train.
 
-    `measure` trains and scores a candidate on the folds of a repeat, and raises `TimeUpError` where it is too slow.
-    `deeper` returns what to try beyond the leader, once there is one.
+    `measure` trains and scores a candidate on the folds of a repeat and returns its scores, means and by groups of
+    classes; it raises `TimeUpError` where it is too slow. `deeper` returns what to try beyond the leader.
     """
 
-    untrained: Sequence[Candidate]
-    trained: Sequence[Candidate]
-    measure: Callable[[Candidate, int], Measurement]
-    known: Measurements
+    request: Request
     budget: Budget
-    metric: str
-    higher_is_better: bool = True
-    #: decides where the first metric shows nothing; more of it is better
-    second: str | None = None
+    measure: Callable[[Candidate, int], tuple[Mapping[str, float], Mapping[str, Sequence[float]]]]
+    untrained: Sequence[Candidate]
+    trained: Sequence[Candidate] = ()
+    known: Measurements = field(default_factory=Measurements)
     n_folds: int = 4
     deeper: Callable[[Candidate], Iterable[Candidate]] = lambda _: ()
-    on_measured: Callable[[Candidate, Measurement], None] = lambda *_: None
     #: what was measured on repeat 0, by label
     entered: dict[str, Candidate] = field(default_factory=dict)
     #: what is confirmed on fresh repeats, the plain frozen network first
@@ -61,37 +57,22 @@ class Race:
         """Race until the time is used up or nothing is left to try; there are finalists even after Ctrl-C."""
         try:
             with suppress(TimeUpError):
-                self._measure_untrained()
+                for place, candidate in enumerate(self.untrained):
+                    self._score(candidate, 0, "untrained", is_needed=place == 0)
                 self._run_rounds()
         finally:
             self._choose_finalists()
         with suppress(TimeUpError):
             self._improve()
 
-    @property
-    def deciding(self) -> tuple[str, ...]:
-        """The metrics that decide, in that order."""
-        return (self.metric,) if self.second in (None, self.metric) else (self.metric, str(self.second))
-
     def rank(self, candidate: Candidate, repeat: int = 0) -> float:
-        """Return what the race goes by: the mean of the deciding metrics, each turned so that more is better.
-
-        The second is steadier where the first counts hits and misses alone. Minus infinity where nothing is measured.
-        """
-        found = self.known.get(candidate.label, repeat)
-        if found is None:
-            return float("-inf")
-        further = [found.scores[metric] for metric in self.deciding[1:]]
-        return fmean([goodness(found.scores[self.metric], self.higher_is_better), *further])
-
-    def _measure_untrained(self) -> None:
-        self._score(self.untrained[0], 0, "untrained", is_needed=True)
-        for candidate in self.untrained[1:]:
-            self._score(candidate, 0, "untrained")
+        """Return what the race goes by; minus infinity where nothing is measured."""
+        found = self.known.get((candidate.label, repeat))
+        return float("-inf") if found is None else self.request.rank(found.scores)
 
     def _run_rounds(self) -> None:
         """Train all, then a third of them three times as long, and again; the rounds share the time equally."""
-        discriminants = [one for one in self.entered.values() if one.start is not None and one.start.head == "plda"]
+        discriminants = [one for one in self.entered.values() if one.overrides.get("head") == "plda"]
         best = max(discriminants, key=self.rank, default=None)
         pool = list(self.trained) if best is None else [started_from(one, best) for one in self.trained]
         for number, steps in enumerate(STEPS):
@@ -99,7 +80,7 @@ class Race:
             scored: list[Candidate] = []
             for candidate in (one.trained_for(steps) for one in pool):
                 is_least = number == 0 and len(scored) < LEAST
-                is_late = self.budget.used() >= end and self.known.get(candidate.label, 0) is None
+                is_late = self.budget.used() >= end and (candidate.label, 0) not in self.known
                 if (is_late and not is_least) or not self._score(candidate, 0, "race" if is_least else "rounds"):
                     break
                 scored.append(candidate)
@@ -164,17 +145,20 @@ class Race:
 
     def _score(self, candidate: Candidate, repeat: int, phase: Phase, *, is_needed: bool = False) -> bool:
         """Measure a candidate unless its score is known; return False where there is no time for it."""
-        found = self.known.get(candidate.label, repeat)
-        if found is None:
+        label = candidate.label
+        if (label, repeat) not in self.known:
             if not is_needed and not self._has_room(candidate, phase):
                 return False
-            self.phase = phase
-            found = self.measure(candidate, repeat)
-            self.known.add(found)
+            self.phase, begun = phase, self.budget.used()
+            scores, blocks = self.measure(candidate, repeat)
+            self.known.add(label, repeat, Measurement(scores, blocks, self.budget.used() - begun))
         if repeat == 0:
-            self.entered[candidate.label] = candidate
-        self._note_seconds(candidate, found.seconds)
-        self.on_measured(candidate, found)
+            self.entered[label] = candidate
+        seconds, steps = self.known[label, repeat].seconds, candidate.depth_steps or candidate.steps
+        if steps:
+            self.step_seconds[candidate.depth] = max(0.0, seconds - self._untrained_seconds) / steps
+        else:
+            self._untrained_seconds = seconds
         return True
 
     def _has_room(self, candidate: Candidate, phase: Phase) -> bool:
@@ -187,10 +171,3 @@ class Race:
         """Return how long measuring a candidate should take: its steps, each as long as those of the last training."""
         steps = candidate.depth_steps or candidate.steps
         return self._untrained_seconds + steps * self.step_seconds.get(candidate.depth, 0.0)
-
-    def _note_seconds(self, candidate: Candidate, seconds: float) -> None:
-        if candidate.is_trained:
-            steps = candidate.depth_steps or candidate.steps
-            self.step_seconds[candidate.depth] = max(0.0, seconds - self._untrained_seconds) / steps
-        else:
-            self._untrained_seconds = seconds

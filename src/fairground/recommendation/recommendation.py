@@ -2,7 +2,7 @@
 
     embed   choose the network, embed the images to learn from once, draw folds of classes
     race    the frozen network, heads and losses, fresh repeats, last stages: see `race`
-    final   decide (see `decision`), train the chosen method on all seen classes, find thresholds
+    final   decide (see `advice`), train the chosen method on all seen classes, find thresholds
     test    open the test classes, score the frozen network and the chosen method on all of them
     write   model/, plan.json, report.html
 
@@ -11,65 +11,71 @@ Each phase has its share of the time (budget). Ctrl-C in the first two ends with
 
 import hashlib
 import os
-from collections.abc import Mapping
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from fairground import __version__
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.comparison_result import Comparison
-from fairground.deploy.metadata import Threshold
-from fairground.errors import DataError, DivergedError, require
+from fairground.deploy.metadata import MeasuredScore, ModelMetadata, Threshold
+from fairground.deploy.model import UsableModel
+from fairground.deploy.model_folder import thresholds_of, write_model
+from fairground.errors import DataError, DivergedError, StoreError, require
 from fairground.evaluation.metric_scores import evaluate_in_detail
+from fairground.files import read_json
 from fairground.recommendation import advice, candidates
-from fairground.recommendation.budget import Budget, RaceProgress
+from fairground.recommendation.budget import Budget, CountedImages, RaceProgress
 from fairground.recommendation.candidates import Candidate
-from fairground.recommendation.cross_validation import MOST_FOLDS, ClassFolds, CrossValidation
-from fairground.recommendation.decision import Decision, RankedMethod, decide
-from fairground.recommendation.final_model import find_thresholds, write_final_model
-from fairground.recommendation.folder import Measurement, Measurements, RecommendationFolder
-from fairground.recommendation.last_stages import StageTraining
+from fairground.recommendation.cross_validation import MOST_FOLDS, ClassFolds, cross_validate
+from fairground.recommendation.folder import Measurements, RecommendationFolder
+from fairground.recommendation.pretrained_network import StageTraining, choose_trunk
 from fairground.recommendation.race import Race
-from fairground.recommendation.request import SECOND, Request
-from fairground.recommendation.trunk_choice import choose_trunk, with_weights
+from fairground.recommendation.request import Request
 from fairground.records.store import Store
 from fairground.reporting.headings import duration, size
 from fairground.reporting.rendering import write_race_page
 from fairground.spec.adaptation import AdaptationSpec
-from fairground.spec.load import load_run
 from fairground.studies.select import OPENED
 from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench
 from fairground.training.build import torch_threads
+from fairground.training.checkpoint import to_bytes
 from fairground.training.measure import view_of_rows
 from fairground.training.stage_cache import PLAIN
 
 CORES = os.cpu_count() or 1
 #: of the time, what is set aside for embedding the test images at most; beyond that the user is warned
 MOST_KEPT = 0.5
+#: rows that thresholds are found on at most: pairs grow with their square
+MOST_ROWS = 5000
+#: images whose sizes are asked
+_LOOKED_AT = 512
 
 
 class Recommendation:
     """Everything of one session in memory; `run` returns what `fairground recommend --json` prints."""
 
     def __init__(self, request: Request, folder: RecommendationFolder, budget: Budget, progress: RaceProgress) -> None:
-        self.request, self.folder, self.budget, self.progress = request, folder, budget, progress
+        self.folder, self.budget, self.progress = folder, budget, progress
         self.rows = np.empty(0, np.int64)
         self.folds: ClassFolds | None = None
-        self.race = Race(
-            untrained=[candidates.plain(request.choice.frozen)],
-            trained=(),
-            measure=self._measure,
-            known=Measurements(None, scope=""),
-            budget=budget,
-            metric=request.by,
-            higher_is_better=request.is_higher,
-            second=SECOND,
-            on_measured=self._on_measured,
+        self.race = Race(request, budget, self._measure, [request.frozen], deeper=self._deeper)
+
+    @property
+    def request(self) -> Request:
+        return self.race.request
+
+    @cached_property
+    def bench(self) -> Workbench:
+        store, name, request = Store(self.folder.root), self.folder.name, self.request
+        return Workbench(
+            request.spec(request.frozen).run,
+            is_small=request.is_small,
+            witness=lambda what: store.note_event(OPENED, name, what),
         )
-        self._best = float("-inf")
 
     def run(self) -> dict[str, Any]:
         """Recommend a method, train its model and write everything."""
@@ -81,14 +87,12 @@ class Recommendation:
         except KeyboardInterrupt:
             is_stopped = True
             self.progress.news("Stopped. Ending with the best so far: model and page (Ctrl-C again leaves at once).")
-            if not hasattr(self, "bench"):
-                self._open_bench("")
         self.bench.before_step = lambda: None
-        decision = decide(self.race)
+        decision = advice.decide(self.race)
         model, thresholds = self._train_final(decision)
         test = advice.UnsealedScores() if is_stopped or not len(self.rows) else self._open_test(decision, model)
-        plan = self._write_model(decision, model, thresholds, test)
-        result = self._write_page(decision, test, is_stopped=is_stopped)
+        plan = self._write_plan(decision, model, thresholds, test)
+        result = self._write_page(decision, test) | {"is_stopped": is_stopped}
         spent = self.folder.plan["spent"] + self.budget.used()
         self.folder.write(**plan, result=result, spent=round(spent, 1))
         return result
@@ -97,24 +101,15 @@ class Recommendation:
 
     def _choose_network(self) -> None:
         trunk = self.folder.plan["trunk"]
-        if self.request.choice.kind == "photographs" and not trunk:
+        if self.request.kind == "photographs" and not trunk:
             with torch_threads(CORES):
-                trunk = choose_trunk(self.request, self.budget, self.progress)
+                trunk = choose_trunk(self.request, self.progress)
             self.folder.write(trunk=trunk)
-        self._open_bench(trunk)
-
-    def _open_bench(self, trunk: str) -> None:
-        self.base = {**self.request.base, **with_weights(trunk)}
-        store, name = Store(self.folder.root), self.folder.name
-        self.bench = Workbench(
-            load_run(protocol=self.request.choice.kind, overrides={**self.base, "seed": self.request.seed}),
-            is_small=self.request.is_small,
-            witness=lambda what: store.note_event(OPENED, name, what),
-        )
+        self.race.request = self.request.with_trunk(trunk)
 
     def _embed(self) -> None:
         """Embed the seen images, as many as the time allows, and keep the time that the test images will take."""
-        bench, counted = self.bench, self.progress.counted("embedding images")
+        bench, counted = self.bench, CountedImages(self.progress, "embedding images")
 
         def tell(done: int, of: int) -> None:
             counted(done, of)
@@ -130,9 +125,6 @@ class Recommendation:
         most = 2 if self.request.is_small else MOST_FOLDS
         labels = bench.table.labels[self.rows]
         self.folds = ClassFolds(rows=self.rows, labels=labels, seed=self.request.seed, most_folds=most)
-        self.validation = CrossValidation(
-            bench=bench, folds=self.folds, metrics=self.request.metrics, deciding=self.request.deciding
-        )
 
     def _keep_for_test(self, speed: float) -> None:
         if speed:
@@ -148,18 +140,16 @@ class Recommendation:
         return len(some) / (self.budget.used() - begun)
 
     def _say_embedded(self, speed: float) -> None:
-        bench, cache = self.bench, self.bench.cache
+        bench, cache, n = self.bench, self.bench.cache, len(self.rows)
         if cache is None:
             return
         n_late = len(cache.missing(PLAIN, bench.seen))
-        n_bad = len(bench.seen) - len(self.rows) - n_late
+        n_bad = len(bench.seen) - n - n_late
         how = f" at {speed:.0f} images/s" if speed else ", found in the cache"
         bad = f" {n_bad} cannot be read and are left out (`fairground data check` names them)." if n_bad else ""
         late = f" There was no time for {n_late} more; a longer --time embeds them." if n_late else ""
-        kept = size(len(self.rows) * cache.row_bytes)
-        self.progress.say(
-            f"{len(self.rows)} images embedded{how}; {kept} of features are in {cache.folder}.{bad}{late}"
-        )
+        kept = f"{size(n * cache.row_bytes)} of features are in {cache.folder}"
+        self.progress.say(f"{n} images embedded{how}; {kept}.{bad}{late}")
         seconds = bench.n_test / self.speed
         if seconds > MOST_KEPT * self.budget.seconds:
             self.progress.say(
@@ -178,9 +168,8 @@ class Recommendation:
         if request.is_small:
             race.trained = candidates.network_candidates(methods)
         else:
-            race.untrained = candidates.frozen_candidates(width, least, name=request.choice.frozen)
+            race.untrained = candidates.frozen_candidates(width, least, name=request.frozen.name)
             race.trained = candidates.head_candidates(methods, width, least)
-        race.deeper = self._deeper
         self.progress.say(
             f"{len(folds.classes)} classes validate in turn, in {folds.n_folds} folds; fresh repeats decide."
         )
@@ -188,171 +177,177 @@ class Recommendation:
         race.run()
 
     def _deeper(self, leader: Candidate) -> list[Candidate]:
-        assert self.folds is not None
-        stages = StageTraining(
-            bench=self.bench,
-            rows=self.rows,
-            n_folds=self.folds.n_folds,
-            speed=self.speed,
-            budget=self.budget,
-            progress=self.progress,
-            spec_of=self._spec,
-            step_seconds=self.race.step_seconds,
-        )
         with torch_threads(CORES):
-            return stages.candidates(leader)
+            return StageTraining(self.bench, self.rows, self.speed, self.race, self.progress).candidates(leader)
 
-    def _measure(self, candidate: Candidate, repeat: int) -> Measurement:
+    def _measure(self, candidate: Candidate, repeat: int) -> tuple[dict[str, float], dict[str, list[float]]]:
         self.progress.doing(f"{self.race.phase}: {candidate.label}")
-        begun = self.budget.used()
+        request, folds = self.request, self.folds
+        assert folds is not None
         with torch_threads(_threads(candidate)):
-            scores, blocks = self.validation.score(self._spec(candidate, repeat), repeat)
-        return Measurement(
-            scope=self.race.known.scope,
-            method=candidate.label,
-            repeat=repeat,
-            scores=scores,
-            blocks=blocks,
-            seconds=self.budget.used() - begun,
-        )
-
-    def _on_measured(self, candidate: Candidate, found: Measurement) -> None:
-        if found.repeat == 0 and self.race.rank(candidate) > self._best:
-            self._best = self.race.rank(candidate)
-            score = 100 * found.scores[self.request.by]
-            self.progress.news(f"{candidate.label}: validation {self.request.by} {score:.2f} %")
-
-    def _spec(self, candidate: Candidate, repeat: int = 0) -> AdaptationSpec:
-        """Return what a candidate trains in a repeat; repeat 0 has the seed of the model that is handed over."""
-        return candidate.spec(self.request.choice.kind, self.base, self.request.seed + repeat)
+            values = cross_validate(self.bench, folds, request.spec(candidate, repeat), repeat, request.metrics)
+        scores = {metric: float(of.mean()) for metric, of in values.items()}
+        if repeat == 0 and all(request.rank(scores) > self.race.rank(one) for one in self.race.entered.values()):
+            self.progress.news(f"{candidate.label}: validation {request.by} {100 * scores[request.by]:.2f} %")
+        return scores, {metric: folds.blocks(values[metric]) for metric in request.deciding}
 
     # final
 
     def _fit(self, candidate: Candidate) -> AdaptedModel:
         """Return a method trained on all seen classes."""
         with torch_threads(_threads(candidate)):
-            return self.bench.fit(self._spec(candidate), np.sort(self.rows))
+            return self.bench.fit(self.request.spec(candidate), np.sort(self.rows))
 
-    def _train_final(self, decision: Decision) -> tuple[AdaptedModel, tuple[Threshold, ...]]:
-        """Train the chosen method on all seen classes; thresholds are found where there is time to train once more."""
-        candidate = decision.chosen.candidate
+    def _train_final(self, decision: advice.Decision) -> tuple[AdaptedModel, tuple[Threshold, ...]]:
+        """Train the chosen method on all seen classes.
+
+        Where there is time, train it once more without the classes of one fold, which thresholds are found on.
+        """
+        candidate, bench = decision.chosen.candidate, self.bench
+        spec = self.request.spec(candidate)
         if self.folds is None:
-            return self.bench.untrained(self._spec(candidate).run), ()
-        self.progress.news(f"training the model to hand over: {decision.chosen.label}")
+            return bench.untrained(spec.run), ()
+        self.progress.news(f"training the model to hand over: {candidate.label}")
         begun = self.budget.used()
         model = self._fit(candidate)
         if not self.budget.has_room("final", self.budget.used() - begun):
             return model, ()
+        train, validation = next(self.folds.repeat(0))
+        rows = validation[:: max(1, -(-len(validation) // MOST_ROWS))]
         with torch_threads(_threads(candidate)):
-            return model, find_thresholds(self.bench, self._spec(candidate), self.folds)
+            other = bench.fit(spec, train)
+            return model, thresholds_of(view_of_rows(bench.table, other.embed(rows), rows, normalise=other.normalise))
 
     # test
 
-    def _open_test(self, decision: Decision, model: AdaptedModel) -> advice.UnsealedScores:
+    def _open_test(self, decision: advice.Decision, model: AdaptedModel) -> advice.UnsealedScores:
         """Score the frozen network and the chosen method on all test classes, then the others while there is time."""
         bench, chosen, frozen = self.bench, decision.chosen, decision.frozen
+        assert self.folds is not None
         bench.sealed.end_selection(f"the race chose {chosen.label}")
         self.folder.write(n_openings=self.folder.plan["n_openings"] + 1)
         rows = bench.sealed.open()
         with torch_threads(CORES):
-            rows = np.sort(bench.embed(rows, tell=self.progress.counted("test images")))
+            rows = np.sort(bench.embed(rows, tell=CountedImages(self.progress, "test images")))
             if model.depth > 0:
-                tell = self.progress.counted("test images, first stages")
+                tell = CountedImages(self.progress, "test images, first stages")
                 bench.embed_maps(rows, depth=model.depth, views=1, tell=tell)
-        scores: dict[str, Mapping[str, float]] = {}
+        scores: dict[str, dict[str, float]] = {}
         blocks: dict[str, dict[int, float]] = {}
         last = 0.0
-        others = [one for one in decision.methods if one.label not in (frozen.label, chosen.label)]
-        for method in dict.fromkeys([frozen.label, chosen.label, *(one.label for one in others)]):
-            found = next(one for one in decision.methods if one.label == method)
-            if found in others and (found.candidate.depth > 0 or not self.budget.has_room("test", last)):
+        for method in sorted(decision.methods, key=lambda one: one is not frozen and one is not chosen):
+            is_needed = method is frozen or method is chosen
+            if not is_needed and (method.candidate.depth > 0 or not self.budget.has_room("test", last)):
                 continue
-            self.progress.doing(f"test classes: {method}")
+            self.progress.doing(f"test classes: {method.label}")
             begun = self.budget.used()
-            fitted = model if method == chosen.label else self._fit(found.candidate)
+            fitted = model if method is chosen else self._fit(method.candidate)
             with suppress(DivergedError), torch_threads(CORES):
                 view = view_of_rows(bench.table, fitted.embed(rows), rows, normalise=fitted.normalise)
                 evaluated = evaluate_in_detail(view, self.request.metrics)
-                scores[method] = dict(evaluated.scores)
-                assert self.folds is not None
+                scores[method.label] = dict(evaluated.scores)
                 values = np.nan_to_num(evaluated.per_class[decision.metric])
-                blocks[method] = dict(enumerate(self.folds.blocks(values)))
+                blocks[method.label] = dict(enumerate(self.folds.blocks(values)))
             last = self.budget.used() - begun
+        # The chosen method is compared with the frozen network, and that one with the best other where it is chosen.
+        other = next((one for one in blocks if one != frozen.label and (decision.is_frozen or one == chosen.label)), "")
+        compared = {one: blocks[one] for one in (frozen.label, other) if one in blocks}
         return advice.UnsealedScores(
             scores=scores,
-            comparison=self._compare_test(decision, blocks),
+            pair=next(iter(compare_values(compared).pairs), None) if len(compared) > 1 else None,
             n_classes=len(np.unique(bench.table.labels[rows])),
             n_images=len(rows),
             n_left_out=bench.n_test - len(rows),
             n_openings=self.folder.plan["n_openings"],
         )
 
-    def _compare_test(self, decision: Decision, blocks: Mapping[str, dict[int, float]]) -> Comparison | None:
-        """Compare the chosen method with the frozen network; with the best other where that is chosen."""
-        frozen, chosen = decision.frozen.label, decision.chosen.label
-        rivals = [one.label for one in decision.methods if one.label in blocks and one.label != frozen]
-        other = next(iter(rivals), None) if decision.is_frozen else chosen
-        if other is None or other not in blocks or frozen not in blocks:
-            return None
-        is_higher = self.request.is_higher or decision.metric != self.request.by
-        return compare_values({name: blocks[name] for name in (frozen, other)}, higher_is_better=is_higher)
-
     # write
 
-    def _write_model(
-        self, decision: Decision, model: AdaptedModel, thresholds: tuple[Threshold, ...], test: advice.UnsealedScores
+    def _write_plan(
+        self,
+        decision: advice.Decision,
+        model: AdaptedModel,
+        thresholds: tuple[Threshold, ...],
+        test: advice.UnsealedScores,
     ) -> dict[str, Any]:
         """Write the model folder, and return the plan that makes it again."""
-        chosen, frozen, rows = decision.chosen, decision.frozen, np.sort(self.rows)
-        spec = self._spec(chosen.candidate)
-
-        def write(method: RankedMethod, model: AdaptedModel, folder: Path, thresholds: tuple[Threshold, ...]) -> str:
-            return write_final_model(
-                self.bench,
-                self._spec(method.candidate),
-                model,
-                folder,
-                name=self.folder.name,
-                scores={"validation": method.scores, "test": test.scores.get(method.label, {})},
-                thresholds=thresholds,
-                note=f"made by `fairground recommend`: {method.label}",
-                rows=rows if len(rows) else self.bench.seen,
-            )
-
-        checksum = write(chosen, model, self.folder.model, thresholds)
-        if not decision.is_frozen and test.comparison is not None:
-            pair = test.comparison.pair(chosen.label, frozen.label)
-            if pair.verdict == "better" and pair.a == frozen.label:
-                # The test classes say that the frozen network is better, so it is there too.
-                write(frozen, self._fit(frozen.candidate), self.folder.path / "frozen", ())
+        chosen, frozen, pair = decision.chosen, decision.frozen, test.pair
+        checksum = self._write_model(chosen, model, self.folder.model, test, thresholds)
+        if not decision.is_frozen and pair is not None and pair.verdict == "better" and pair.a == frozen.label:
+            # The test classes say that the frozen network is better, so it is there too.
+            self._write_model(frozen, self._fit(frozen.candidate), self.folder.path / "frozen", test)
+        spec = self.request.spec(chosen.candidate)
         return {
             "adaptation": spec.to_plain(),
             "is_small": self.bench.is_small,
-            "rows": rows.tolist(),
+            "rows": np.sort(self.rows).tolist(),
             "views": self.bench.n_views(spec.depth),
             "threads": _threads(chosen.candidate),
             "weights_sha256": checksum,
         }
 
-    def _write_page(self, decision: Decision, test: advice.UnsealedScores, *, is_stopped: bool) -> dict[str, Any]:
-        """Write the page, and return all that it says as plain data."""
-        folder, labels = self.folder, self.bench.table.labels
-        elapsed = folder.plan["spent"] + self.budget.used()
-        folds = advice.FoldSummary(
-            n_classes=0 if self.folds is None else len(self.folds.classes),
-            n_folds=1 if self.folds is None else self.folds.n_folds,
+    def _write_model(
+        self,
+        method: advice.RankedMethod,
+        adapted: AdaptedModel,
+        folder: Path,
+        test: advice.UnsealedScores,
+        thresholds: tuple[Threshold, ...] = (),
+    ) -> str:
+        """Write a model folder, trunk and head as one network, and return the checksum of its weights."""
+        bench, run, images = self.bench, self.request.spec(method.candidate).run, self.bench.table.images
+        rows = np.sort(self.rows) if len(self.rows) else bench.seen
+        network = bench.full_model(adapted)
+        sizes = images.sizes(rows[:_LOOKED_AT]) if images.is_picture else np.zeros((1, 2), np.int64)
+        is_one_size = images.is_picture and bool((sizes == sizes[0]).all())
+        scores = {"validation": method.scores, "test": test.scores.get(method.label, {})}
+        metadata = ModelMetadata(
+            run=self.folder.name,
+            protocol=f"recommend {run.protocol}",
+            fairground=__version__,
+            trunk=run.trunk,
+            head=run.head,
+            transform=run.transform,
+            preprocessing=bench.preprocessing,
+            precision="full",
+            is_picture=images.is_picture,
+            channels=images.channels,
+            size=(int(sizes[0, 0]), int(sizes[0, 1])) if is_one_size else None,
+            embedding_dim=network.head.embedding_dim,
+            normalise=adapted.normalise,
+            classes=tuple(bench.table.class_names[label] for label in np.unique(bench.table.labels[rows])),
+            data=run.data.name,
+            split=run.split.name,
+            data_fingerprint=images.fingerprint()[:16],
+            split_fingerprint=hashlib.sha256(np.sort(rows).tobytes()).hexdigest()[:16],
+            weights_sha256="",
+            scores=tuple(
+                MeasuredScore(metric=metric, split=split, value=value)
+                for split, found in scores.items()
+                for metric, value in found.items()
+            ),
+            thresholds=thresholds,
+            notes=(f"made by `fairground recommend`: {method.label}",),
         )
-        sentences = advice.advice_of(decision, test, folds, first=self.request.by, elapsed=elapsed)
-        columns = advice.table_columns(self.request.shown, is_open=test.is_open)
-        rows = advice.table_rows(decision, test, self.request.shown)
+        model = UsableModel(network=network, transform=bench.transform, metadata=metadata, device=torch.device("cpu"))
+        return write_model(model, folder).weights_sha256
+
+    def _write_page(self, decision: advice.Decision, test: advice.UnsealedScores) -> dict[str, Any]:
+        """Write the page, and return all that it says as plain data."""
+        folder, labels, by = self.folder, self.bench.table.labels, self.request.by
+        elapsed = folder.plan["spent"] + self.budget.used()
+        columns, rows = advice.table_of(decision, test, tuple(dict.fromkeys(("recall@1", "map@r", by))))
+        said = {
+            "advice": advice.advice_of(decision, test, self.folds, first=by, elapsed=elapsed),
+            "columns": columns,
+            "rows": rows,
+            "verdicts": advice.verdicts_of(decision),
+        }
         write_race_page(
             folder.page,
             title=self.request.title,
             frozen=decision.frozen.label,
-            advice=sentences,
-            columns=columns,
-            rows=rows,
-            verdicts=advice.verdicts_of(decision),
+            **said,
             steps=self.progress.sentences,
             commands=(
                 f"fairground embed {folder.model.absolute()} MY_IMAGES -o embeddings.npz",
@@ -371,16 +366,28 @@ class Recommendation:
             "chosen": decision.chosen.label,
             "is_frozen": decision.is_frozen,
             "metric": decision.metric,
-            "advice": sentences,
-            "columns": list(columns),
-            "rows": [list(row) for row in rows],
+            **said,
             "validation": {method.label: method.scores for method in decision.methods},
-            "test": {label: dict(scores) for label, scores in test.scores.items()},
-            "verdicts": advice.verdicts_of(decision),
+            "test": test.scores,
             "n_tried": decision.n_tried,
             "n_measurements": len(self.race.known),
-            "is_stopped": is_stopped,
         }
+
+
+def remake_model(plan: Path) -> tuple[str, str]:
+    """Train what a plan says; return the checksum of the weights in the plan, and that of those made again."""
+    asked: dict[str, Any] = read_json(plan, error=StoreError)
+    require(bool(asked.get("rows")), f"{plan}: nothing was trained or measured yet, so there is nothing to repeat")
+    spec = AdaptationSpec.from_plain(asked["adaptation"])
+    bench = Workbench(spec.run, is_small=asked["is_small"])
+    rows = np.array(asked["rows"], dtype=np.int64)
+    bench.embed(rows)
+    if spec.depth > 0:
+        bench.embed_maps(rows, depth=spec.depth, views=asked["views"])
+    with torch_threads(asked["threads"]):
+        adapted = bench.fit(spec, rows)
+    weights = to_bytes(bench.full_model(adapted).state_dict())
+    return asked["weights_sha256"], hashlib.sha256(weights).hexdigest()
 
 
 def _threads(candidate: Candidate) -> int:

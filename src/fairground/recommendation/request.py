@@ -1,13 +1,14 @@
 """What is asked of a recommendation: the data, the metric that decides, and the split and protocol chosen for them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any, Literal
 
 from fairground.errors import DataError, require
-from fairground.recommendation.candidates import FROZEN, RAW, UNTRAINED
+from fairground.recommendation.candidates import FROZEN, RAW, UNTRAINED, Candidate, plain
+from fairground.spec.adaptation import AdaptationSpec
 from fairground.spec.load import load_run
-from fairground.spec.measurement_names import declared_metric
 from fairground.spec.settings import Value
 from fairground.spec.study import MethodSpec
 from fairground.spec.study_load import load_study
@@ -28,33 +29,11 @@ Kind = Literal["features", "photographs", "laptop"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SplitChoice:
-    """How the classes are divided: the overrides, and a sentence for the user."""
-
-    overrides: Mapping[str, Value]
-    sentence: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProtocolChoice:
-    """`kind` is the protocol, `study` lists its losses; `overrides` are for every method.
-
-    `frozen` is what the network is called untrained.
-    """
-
-    kind: Kind
-    study: str
-    overrides: Mapping[str, Value]
-    frozen: str
-    sentence: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Request:
-    """`base` are the overrides of the data, the split and the network, the user's own last."""
+    """`kind` is the protocol; `base` are the overrides of data, split and network for every method, the user's last."""
 
     title: str
-    choice: ProtocolChoice
+    kind: Kind
     base: Mapping[str, Value]
     by: str
     seed: int
@@ -63,12 +42,12 @@ class Request:
 
     @property
     def is_small(self) -> bool:
-        return self.choice.kind == "laptop"
+        return self.kind == "laptop"
 
     @property
-    def is_higher(self) -> bool:
-        declared = declared_metric(self.by)
-        return True if declared is None else declared.higher_is_better
+    def frozen(self) -> Candidate:
+        """The network, or the features, without any training."""
+        return plain({"features": RAW, "photographs": FROZEN, "laptop": UNTRAINED}[self.kind])
 
     @property
     def deciding(self) -> tuple[str, ...]:
@@ -79,16 +58,27 @@ class Request:
     def metrics(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*ALWAYS, self.by)))
 
-    @property
-    def shown(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(("recall@1", "map@r", self.by)))
+    def rank(self, scores: Mapping[str, float]) -> float:
+        """Return what methods are ranked by: the mean of the deciding metrics.
+
+        The second is steadier where the first counts hits and misses alone.
+        """
+        return fmean(scores[metric] for metric in self.deciding)
 
     def methods(self) -> Sequence[MethodSpec]:
-        return load_study(self.choice.study).methods
+        return load_study(f"recommend/{'laptop' if self.is_small else 'features'}-settings").methods
+
+    def with_trunk(self, trunk: str) -> "Request":
+        """Return the request with a network and its published weights."""
+        return replace(self, base={**self.base, "trunk": trunk, "trunk.weights": "imagenet"}) if trunk else self
+
+    def spec(self, candidate: Candidate, repeat: int = 0) -> AdaptationSpec:
+        """Return what a candidate trains in a repeat; repeat 0 has the seed of the model that is handed over."""
+        return candidate.spec(self.kind, self.base, self.seed + repeat)
 
     def identity(self) -> dict[str, Any]:
         """Return all that decides the answer; the time does not, so that more of it continues the same race."""
-        return {"kind": self.choice.kind, "base": dict(self.base), "by": self.by, "seed": self.seed}
+        return {"kind": self.kind, "base": dict(self.base), "by": self.by, "seed": self.seed}
 
 
 def make_request(
@@ -108,15 +98,16 @@ def make_request(
     from fairground.evaluation.metric_scores import metric_named
     from fairground.training.build import build_dataset
 
+    metric = metric_named(by)
     require(
-        isinstance(metric_named(by), RankingMetric),
+        isinstance(metric, RankingMetric) and metric.higher_is_better,
         f"--by takes a metric with a value for each query, like recall@1, map@r or r_precision; got '{by}'",
     )
     own = {key: value for key, value in overrides.items() if key.partition(".")[0] == "data"}
     table = build_dataset(load_run(overrides={**data, **own}).data).load()
     images, counts = table.images, np.bincount(table.labels)
-    split = choose_split(
-        tuple(int(count) for count in counts[counts > 0]),
+    split, how_split = choose_split(
+        counts[counts > 0].tolist(),
         lists_parts=table.listed_parts is not None,
         has_test_half=table.official_test is not None,
         seed=seed,
@@ -124,7 +115,7 @@ def make_request(
     # The sizes of some images are enough, and quick to read.
     some = np.unique(np.linspace(0, len(images) - 1, min(len(images), 512)).astype(np.int64))
     sizes = images.sizes(some) if images.is_picture else np.zeros((1, 2), np.int64)
-    choice = choose_protocol(
+    kind, chosen, how_trained = choose_protocol(
         is_picture=images.is_picture,
         width=images.channels,
         shorter_side=int(np.median(sizes.min(axis=1))),
@@ -132,26 +123,25 @@ def make_request(
         seconds=seconds,
         protocol=protocol,
     )
-    for key in COMPARED if choice.kind == "laptop" else (*COMPARED, *RATES):
+    for key in COMPARED if kind == "laptop" else (*COMPARED, *RATES):
         require(key not in overrides, f"recommend compares methods, so {key} cannot be set for all of them")
-    # A data set in memory has no prepared images.
-    is_file = data.get("data") in ("folder", "table")
-    chosen = {key: value for key, value in choice.overrides.items() if is_file or not key.startswith("data.")}
+    if data.get("data") not in ("folder", "table"):
+        # A data set in memory has no prepared images.
+        chosen.pop("data.prepared", None)
     return Request(
         title=f"Which method for {label}?",
-        choice=choice,
-        base={**data, **chosen, **({} if "split" in overrides else split.overrides), **overrides},
+        kind=kind,
+        base={**data, **chosen, **({} if "split" in overrides else split), **overrides},
         by=by,
         seed=seed,
-        sentences=(
-            f"{len(table.labels)} images of {np.count_nonzero(counts)} classes. {split.sentence}",
-            choice.sentence,
-        ),
+        sentences=(f"{len(table.labels)} images of {np.count_nonzero(counts)} classes. {how_split}", how_trained),
     )
 
 
-def choose_split(class_sizes: Sequence[int], *, lists_parts: bool, has_test_half: bool, seed: int) -> SplitChoice:
-    """Return a split in which no class is in two parts, or refuse data that has too few classes for one."""
+def choose_split(
+    class_sizes: Sequence[int], *, lists_parts: bool, has_test_half: bool, seed: int
+) -> tuple[dict[str, Value], str]:
+    """Return a split in which no class is in two parts, and a sentence; refuse data that has too few classes."""
     n, several = len(class_sizes), sum(size > 1 for size in class_sizes)
     require(n > 1, "all images are of one class, so there is nothing to tell apart: put each class into its own folder")
     require(
@@ -161,8 +151,7 @@ def choose_split(class_sizes: Sequence[int], *, lists_parts: bool, has_test_half
         DataError,
     )
     if lists_parts:
-        sentence = "Your own list of parts is kept; no class is in two of them."
-        return SplitChoice(overrides={"split": "listed"}, sentence=sentence)
+        return {"split": "listed"}, "Your own list of parts is kept; no class is in two of them."
     require(
         several >= LEAST_CLASSES,
         f"a model is judged on classes it has never seen, which takes at least {LEAST_CLASSES} classes of two images "
@@ -171,59 +160,38 @@ def choose_split(class_sizes: Sequence[int], *, lists_parts: bool, has_test_half
         DataError,
     )
     test = "the data set's own test half" if has_test_half else f"half of the classes, drawn by seed {seed},"
-    return SplitChoice(
-        overrides={"split": "random_halves", "split.seed": seed},
-        sentence=f"No class is in two parts: {test} tests, sealed until a method is chosen; the others train and "
-        "validate in turn, in folds of classes.",
-    )
+    sealed = f"{test} tests, sealed until a method is chosen"
+    others = "the others train and validate in turn, in folds of classes"
+    return {"split": "random_halves", "split.seed": seed}, f"No class is in two parts: {sealed}; {others}."
 
 
 def choose_protocol(
     *, is_picture: bool, width: int, shorter_side: int, is_one_size: bool, seconds: float, protocol: str | None = None
-) -> ProtocolChoice:
-    """Return the protocol for data of this kind and size and for so many seconds, or the user's own for images."""
+) -> tuple[Kind, dict[str, Value], str]:
+    """Return the protocol for data of this kind and size and for so many seconds, its overrides, and a sentence.
+
+    Images have two; the user may ask for one of them.
+    """
     kinds = ("laptop", "photographs") if is_picture else ("features",)
     require(
         protocol is None or protocol in kinds,
         f"--protocol for this data is {' or '.join(kinds)}; got '{protocol}'",
     )
+    overrides: dict[str, Value] = {}
     if not is_picture:
-        return ProtocolChoice(
-            kind="features",
-            study="recommend/features-settings",
-            overrides={},
-            frozen=RAW,
-            sentence=f"Ready-made features of {width} numbers: as they are, with discriminants, on principal axes, "
-            "then heads trained on them.",
-        )
+        ways = "as they are, with discriminants, on principal axes, then heads trained on them"
+        return "features", overrides, f"Ready-made features of {width} numbers: {ways}."
     if protocol == "laptop" or (protocol is None and shorter_side <= SMALL_SIDE):
-        return _small_network(shorter_side, is_one_size, is_short=seconds < SHORT)
-    return ProtocolChoice(
-        kind="photographs",
-        study="recommend/features-settings",
-        overrides={
-            "data.prepared": 0,
-            "training.batch_size": 128,
-            "optimiser.name": "adam",
-            "optimiser.weight_decay": 0.0,
-        },
-        frozen=FROZEN,
-        sentence=f"Photographs of about {shorter_side} pixels: a pretrained network embeds each once. The frozen "
-        "network comes first, then heads on its features, then its last stages as far as the time allows.",
-    )
-
-
-def _small_network(side: int, is_one_size: bool, *, is_short: bool) -> ProtocolChoice:
-    trunk = "folded_conv" if is_short else "small_conv"
-    overrides: dict[str, Value] = {"data.prepared": max(16, side), "trunk": trunk}
-    if not is_one_size:
-        overrides |= {"transform": "mlrc2020", "transform.side": max(16, side // 16 * 16)}
-    size = "a very small network, so that many trainings fit the time," if is_short else "a small network"
-    return ProtocolChoice(
-        kind="laptop",
-        study="recommend/laptop-settings",
-        overrides=overrides,
-        frozen=UNTRAINED,
-        sentence=f"Images of about {side} pixels: {size} is trained from scratch ({trunk}); a large pretrained one "
-        "would see too few pixels.",
-    )
+        size, trunk = "a small network", "small_conv"
+        if seconds < SHORT:
+            size, trunk = "a very small network, so that many trainings fit the time,", "folded_conv"
+        overrides |= {"data.prepared": max(16, shorter_side), "trunk": trunk}
+        if not is_one_size:
+            overrides |= {"transform": "mlrc2020", "transform.side": max(16, shorter_side // 16 * 16)}
+        way = f"{size} is trained from scratch ({trunk}); a large pretrained one would see too few pixels"
+        return "laptop", overrides, f"Images of about {shorter_side} pixels: {way}."
+    overrides |= {"data.prepared": 0, "training.batch_size": 128}
+    overrides |= {"optimiser.name": "adam", "optimiser.weight_decay": 0.0}
+    ways = "first, then heads on its features, then its last stages as far as the time allows"
+    way = f"a pretrained network embeds each once. The frozen network comes {ways}"
+    return "photographs", overrides, f"Photographs of about {shorter_side} pixels: {way}."
