@@ -62,7 +62,7 @@ def _measure(rows: np.ndarray, labels: np.ndarray, is_indexed: np.ndarray) -> tu
     index = np.ascontiguousarray(rows[is_indexed])
     rows_put = spread_rows(labels[is_indexed], np.unique(labels[is_indexed]))
     trials = open_set_trials(index, labels[is_indexed], rows_put)
-    threshold = trials.conformal.threshold(FPIR)
+    threshold = trials.threshold(FPIR)
     if threshold is None:
         return None
     best = search(rows[~is_indexed], index, 1)

@@ -1,7 +1,6 @@
 """Known or unknown at the size of an index: the promise by arithmetic, by loops, and on unseen classes."""
 
 import shutil
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from fairground.deploy import search, unknown_classes
 from fairground.deploy.index import build_index, open_index, remove_from_index
 from fairground.deploy.query import query_index
 from fairground.deploy.unknown_classes import (
-    ClassConformal,
     DecisionRule,
     OpenSetTrials,
     open_set_trials,
@@ -24,13 +22,20 @@ from fairground.deploy.unknown_classes import (
 from fairground.errors import InputError
 
 
+def of_scores(scores, classes, n_indexed):
+    """Trials of which only what unknown queries score matters."""
+    none = np.zeros(len(scores), bool)
+    return OpenSetTrials(
+        classes=classes, unknown=scores, known=scores, votes=none, is_right=none, has_own=none, n_indexed=n_indexed
+    )
+
+
 def test_p_values_by_hand():
     # Class 0 scores 1 and 3, class 1 scores 2; an index of 5 classes, so r = 5 / 4.
-    three = ClassConformal(scores=np.array([1.0, 3, 2]), classes=np.array([0, 0, 1]), n_indexed=5)
+    three = of_scores(np.array([1.0, 3, 2]), np.array([0, 0, 1]), 5)
     # At 2: half of class 0 and all of class 1 pass: (1 + 1.25 * 1.5) / 3.
     assert three.p_value(np.array([2.0])) == pytest.approx([2.875 / 3])
     assert three.p_value(np.array([3.0, 3.5])) == pytest.approx([1.625 / 3, 1 / 3])
-    assert three.lowest_rate == pytest.approx(1 / 3)
     assert three.threshold(0.3) is None
     # 3 itself has p = 0.54, so only what lies above it passes.
     assert three.threshold(0.4) == np.nextafter(3.0, 4)
@@ -40,10 +45,10 @@ def test_p_values_by_hand():
 def test_left_out_classes_are_measured_with_thresholds_found_without_them():
     draw = np.random.default_rng(0)
     scores, classes = draw.normal(size=200), np.repeat(np.arange(40), 5)
-    conformal = ClassConformal(scores=scores, classes=classes, n_indexed=40)
+    conformal = of_scores(scores, classes, 40)
     rates = []
     for label in range(40):
-        others = ClassConformal(scores=scores[classes != label], classes=classes[classes != label], n_indexed=40)
+        others = of_scores(scores[classes != label], classes[classes != label], 40)
         rates.append((others.p_value(scores[classes == label]) <= 0.1).mean())
     rate, low, high = conformal.measured(0.1)
     assert rate == pytest.approx(np.mean(rates))
@@ -56,7 +61,7 @@ def test_the_promise_holds_on_average_over_many_draws():
     for _ in range(400):
         centres = draw.normal(size=25)
         scores = np.repeat(centres, 4) + draw.normal(size=100)
-        conformal = ClassConformal(scores=scores, classes=np.repeat(np.arange(25), 4), n_indexed=25)
+        conformal = of_scores(scores, np.repeat(np.arange(25), 4), 25)
         unknown = draw.normal() + draw.normal(size=4)
         passed.append((conformal.p_value(unknown) <= 0.1).mean())
     # Promised 10 %; 400 draws leave a standard error of about 1.2.
@@ -136,7 +141,7 @@ def test_the_rate_is_measured_and_said(icon_index):
     assert low <= rate <= high
     assert rate <= 0.05
     assert rule.sentence().startswith("At most 5 % of pictures of unknown classes are given a class of this index of ")
-    assert f"Measured on {rule.trials.conformal.n_classes} classes, each left out in turn: {100 * rate:.1f} %" in (
+    assert f"Measured on {rule.trials.n_classes} classes, each left out in turn: {100 * rate:.1f} %" in (
         rule.sentence()
     )
     own = rule_of(icon_index, threshold=rule.threshold)
@@ -147,8 +152,7 @@ def test_the_rate_is_measured_and_said(icon_index):
 
 def test_nothing_passed_is_not_taken_for_certainty():
     scores, classes = np.tile([0.0, 1.0], 20), np.repeat(np.arange(20), 2)
-    trials = SimpleNamespace(conformal=ClassConformal(scores=scores, classes=classes, n_indexed=20))
-    rule = DecisionRule(n_rows=40, threshold=1.5, fpir=0.05, trials=trials)
+    rule = DecisionRule(n_rows=40, threshold=1.5, fpir=0.05, trials=of_scores(scores, classes, 20))
     # (1 - m)^20 = 0.025 at m = 16.8 %.
     assert rule.measured_fpir == (0.0, 0.0, pytest.approx(1 - 0.025 ** (1 / 20)))
 

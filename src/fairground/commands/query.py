@@ -100,7 +100,7 @@ def _as_data(rule: "DecisionRule", results: Sequence["QueryResult"]) -> dict[str
         "threshold": rule.threshold,
         "fpir": rule.fpir,
         "measured_fpir": None if measured is None else dict(zip(("rate", "low", "high"), measured, strict=True)),
-        "calibration_classes": None if rule.trials is None else rule.trials.conformal.n_classes,
+        "calibration_classes": None if rule.trials is None else rule.trials.n_classes,
         "why_no_decision": rule.why_not or None,
         "answers": answers,
     }

@@ -5,14 +5,13 @@ Embeddings go straight to a file a block at a time; the file appears when it is 
 Unreadable pictures that were left out are named in `left_out`.
 """
 
-import io
 import json
 import os
-import shutil
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import torch
@@ -147,46 +146,40 @@ def embed_to_file(
     require(out.suffix in (".npy", ".npz"), f"embeddings are written as .npy or .npz; got '{out}'")
     require(not out.is_dir(), f"cannot write '{out}': it is a folder")
     require(len(inputs) > 0, "there is nothing to embed")
-    shape = (len(inputs), model.metadata.embedding_dim)
-    rows, packed = out.with_name(f".{out.name}.partial"), out.with_name(f".{out.name}.packing")
+    header = {"descr": "<f4", "fortran_order": False, "shape": (len(inputs), model.metadata.embedding_dim)}
+    columns = {"files": np.array(inputs.names)}
+    if inputs.left_out:
+        columns["left_out"] = np.array(inputs.left_out)
+    if inputs.labels is not None:
+        columns |= {"labels": inputs.labels, "class_names": np.array(inputs.class_names)}
+    partial = out.with_name(f".{out.name}.partial")
+
+    def write(file: IO[bytes]) -> None:
+        np.lib.format.write_array_header_1_0(file, header)
+        for begin, block in model.blocks(inputs.images, raw=raw):
+            file.write(np.ascontiguousarray(block, "<f4").tobytes())
+            tell(begin + len(block), len(inputs))
+
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        needed = 4 * shape[0] * shape[1] * (2 if out.suffix == ".npz" else 1)
-        free = shutil.disk_usage(out.parent).free
-        message = f"the embeddings need {needed / 1e9:.1f} GB in {out.parent}, where {free / 1e9:.1f} GB are free"
-        require(needed < free, message, StoreError)
-        with rows.open("wb") as file:
-            np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
-            for begin, block in model.blocks(inputs.images, raw=raw):
-                file.write(np.ascontiguousarray(block, "<f4").tobytes())
-                tell(begin + len(block), len(inputs))
+        with partial.open("wb") as file:
+            if out.suffix == ".npy":
+                write(file)
+                listed = {name: column.tolist() for name, column in columns.items()}
+                write_atomically(out.with_suffix(".json"), json.dumps(listed, ensure_ascii=False).encode())
+            else:
+                # Stored, not compressed: a reader can map the rows instead of loading them.
+                with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+                    with archive.open(zipfile.ZipInfo("embeddings.npy"), "w", force_zip64=True) as rows:
+                        write(rows)
+                    for name, column in columns.items():
+                        with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                            np.lib.format.write_array(member, column, allow_pickle=False)
             file.flush()
             os.fsync(file.fileno())
-        columns = {"files": np.array(inputs.names)}
-        if inputs.left_out:
-            columns["left_out"] = np.array(inputs.left_out)
-        if inputs.labels is not None:
-            columns |= {"labels": inputs.labels, "class_names": np.array(inputs.class_names)}
-        if out.suffix == ".npy":
-            listed = {name: column.tolist() for name, column in columns.items()}
-            write_atomically(out.with_suffix(".json"), json.dumps(listed, ensure_ascii=False).encode())
-            rows.replace(out)
-        else:
-            _pack(rows, columns, packed)
-            packed.replace(out)
+        partial.replace(out)
     except OSError as error:
         raise StoreError(cannot_write(out, error)) from error
     finally:
-        for path in (rows, packed):
-            path.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
     return out
-
-
-def _pack(rows: Path, columns: dict[str, np.ndarray], packed: Path) -> None:
-    # Stored, not compressed: a reader can map the rows instead of loading them.
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-        archive.write(rows, "embeddings.npy")
-        for name, column in columns.items():
-            content = io.BytesIO()
-            np.lib.format.write_array(content, column, allow_pickle=False)
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), content.getvalue())

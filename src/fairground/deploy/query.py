@@ -152,5 +152,5 @@ def _decision(index: Index, found: Sequence[Neighbour], rule: DecisionRule) -> Q
     if trials is None:
         return replace(decision, is_known=is_known)
     right = trials.right_share(rule.threshold, decision.votes) if is_known else trials.unknown_confidence(score)
-    passing = float(trials.conformal.p_value(np.array([score]))[0])
+    passing = float(trials.p_value(np.array([score]))[0])
     return replace(decision, is_known=is_known, confidence=right, unknown_rate=passing)

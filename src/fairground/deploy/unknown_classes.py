@@ -22,9 +22,8 @@ Departures from the paper
 import hashlib
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
@@ -47,62 +46,86 @@ Tell = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassConformal:
-    """`scores` (n,) of queries put as unknown, of `classes` (n,); `n_indexed` classes are in the index."""
+class OpenSetTrials:
+    """Rows of an index of `n_indexed` classes put as queries, each of its class in `classes` (n,).
 
-    scores: np.ndarray
+    `unknown` (n,) are the best similarities to rows of other classes, `known` those to any other row, `votes` how many
+    of the nearest rows have the class voted for, `is_right` whether that is the row's own class. The last three only
+    mean something where `has_own`: where the class has another row.
+    """
+
     classes: np.ndarray
+    unknown: np.ndarray
+    known: np.ndarray
+    votes: np.ndarray
+    is_right: np.ndarray
+    has_own: np.ndarray
     n_indexed: int
-
-    def __post_init__(self) -> None:
-        require(len(self.scores) > 0, "conformal p-values need a score at least; got none")
-        require(self.n_indexed >= 2, f"an unknown class needs an index of 2 classes at least; got {self.n_indexed}")
 
     @cached_property
     def n_classes(self) -> int:
         """K, the classes that were left out one by one."""
         return len(np.unique(self.classes))
 
-    @property
-    def lowest_rate(self) -> float:
-        """The lowest rate that so many classes can promise."""
-        return 1 / (self.n_classes + 1)
-
     def p_value(self, scores: np.ndarray) -> np.ndarray:
         """Return the chance at most that a query of an unknown class scores so high."""
-        r = self.n_indexed / (self.n_indexed - 1)
-        return np.minimum(1.0, (1 + r * self._sum_of_shares(scores)) / (self.n_classes + 1))
+        return np.minimum(1.0, (1 + self._sum_of_shares(scores)) / (self.n_classes + 1))
 
     def threshold(self, rate: float) -> float | None:
         """Return the lowest score that is taken for known at a false-positive rate; None where no score may be."""
-        require(0 < rate < 1, f"a false-positive rate must be between 0 and 1; got {rate}")
-        if rate < self.lowest_rate:
+        if rate < 1 / (self.n_classes + 1):
             return None
-        refused = np.unique(self.scores)[self.p_value(np.unique(self.scores)) > rate]
+        scores = np.unique(self.unknown)
+        refused = scores[self.p_value(scores) > rate]
         # Scores that equal the highest refused one are refused with it.
-        return float(np.nextafter(refused[-1], np.inf)) if len(refused) else float(self.scores.min())
+        return float(np.nextafter(refused[-1], np.inf)) if len(refused) else float(scores[0])
 
     def measured(self, rate: float) -> tuple[float, float, float]:
         """Return the rate at which classes pass a threshold found on all others, and its interval over classes."""
-        own = np.empty(len(self.scores))
+        own = np.empty(len(self.unknown))
         for label in np.unique(self.classes):
             mine = np.flatnonzero(self.classes == label)
-            ascending = np.sort(self.scores[mine])
-            own[mine] = 1 - np.searchsorted(ascending, self.scores[mine], side="left") / len(mine)
-        r = self.n_indexed / (self.n_indexed - 1)
-        passes = (1 + r * (self._sum_of_shares(self.scores) - own)) / self.n_classes <= rate
+            ascending = np.sort(self.unknown[mine])
+            own[mine] = 1 - np.searchsorted(ascending, self.unknown[mine], side="left") / len(mine)
+        passes = (1 + self._sum_of_shares(self.unknown, own)) / self.n_classes <= rate
         found, interval = mean_over_classes(passes, self.classes)
         if found == 0:
             # Drawing from zeros gives zeros. Of K rates in [0, 1] with mean m all are 0 with a chance of (1 - m)^K.
             return 0.0, 0.0, 1 - ((1 - interval.confidence) / 2) ** (1 / self.n_classes)
         return found, max(0.0, interval.low), interval.high
 
-    def _sum_of_shares(self, scores: np.ndarray) -> np.ndarray:
-        order = np.argsort(self.scores, kind="stable")
+    def _sum_of_shares(self, scores: np.ndarray, own: np.ndarray | float = 0.0) -> np.ndarray:
+        """Return r times the sum over classes of q_c, without the share of each score's `own` class."""
+        order = np.argsort(self.unknown, kind="stable")
         _, group, sizes = np.unique(self.classes, return_inverse=True, return_counts=True)
         # From the top down: the sum of 1 / n_c over the queries that score so high.
         above = np.concatenate((np.cumsum((1 / sizes[group])[order][::-1])[::-1], [0.0]))
-        return np.asarray(above[np.searchsorted(self.scores[order], scores, side="left")])
+        r = self.n_indexed / (self.n_indexed - 1)
+        return np.asarray(r * (above[np.searchsorted(self.unknown[order], scores, side="left")] - own))
+
+    def identified(self, threshold: float) -> tuple[float, BootstrapInterval] | None:
+        """Return the share of known queries that get their class at a threshold, with its interval over classes."""
+        if not self.has_own.any():
+            return None
+        found = self.is_right & (self.known >= threshold)
+        return mean_over_classes(found[self.has_own], self.classes[self.has_own])
+
+    def right_share(self, threshold: float, votes: int) -> float | None:
+        """Return how often an answer with so many votes is right when the class is known; one of each is added."""
+        alike = self.has_own & (self.known >= threshold) & (self.votes == votes)
+        return float((self.is_right[alike].sum() + 1) / (alike.sum() + 2)) if alike.any() else None
+
+    def unknown_confidence(self, score: float) -> float | None:
+        """Return how often "unknown" is right at a score so low or lower, of as many known as unknown queries.
+
+        Below everything that was measured it is what it is at the lowest score measured.
+        """
+        if not self.has_own.any():
+            return None
+        score = max(score, min(float(self.unknown.min()), float(self.known[self.has_own].min())))
+        unknown = class_mean(self.unknown <= score, self.classes)
+        known = class_mean((self.known <= score)[self.has_own], self.classes[self.has_own])
+        return unknown / (unknown + known)
 
 
 def class_mean(values: np.ndarray, classes: np.ndarray) -> float:
@@ -113,8 +136,7 @@ def class_mean(values: np.ndarray, classes: np.ndarray) -> float:
 
 def mean_over_classes(values: np.ndarray, classes: np.ndarray) -> tuple[float, BootstrapInterval]:
     """Return the mean of the means of each class, with its interval over classes."""
-    numbers = values.astype(np.float64)
-    return class_mean(numbers, classes), Bootstrap().of_mean(numbers, classes, over_classes=True)
+    return class_mean(values, classes), Bootstrap().of_mean(values, classes, over_classes=True)
 
 
 def vote(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -128,53 +150,6 @@ def vote(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     first = counts.argmax(1)
     rows = np.arange(len(labels))
     return np.where(counts[rows, first] > 0, labels[rows, first], -1), counts[rows, first]
-
-
-@dataclass(frozen=True, kw_only=True)
-class OpenSetTrials:
-    """Rows of an index put as queries; `known`, `is_right` and `votes` only mean something where `has_own`.
-
-    `unknown` (n,) are the best similarities to rows of other classes, `known` those to any other row, `votes` how many
-    of the nearest rows have the class voted for, `is_right` whether that is the row's own class.
-    """
-
-    classes: np.ndarray
-    unknown: np.ndarray
-    known: np.ndarray
-    votes: np.ndarray
-    is_right: np.ndarray
-    has_own: np.ndarray
-    n_indexed: int
-
-    @cached_property
-    def conformal(self) -> ClassConformal:
-        return ClassConformal(scores=self.unknown, classes=self.classes, n_indexed=self.n_indexed)
-
-    def identified(self, threshold: float) -> tuple[float, BootstrapInterval] | None:
-        """Return the share of known queries that get their class at a threshold, with its interval over classes."""
-        if not self.has_own.any():
-            return None
-        found = self.is_right & (self.known >= threshold)
-        return mean_over_classes(found[self.has_own], self.classes[self.has_own])
-
-    def right_share(self, threshold: float, votes: int) -> float | None:
-        """Return how often an answer with so many votes is right when the class is known; one of each is added."""
-        alike = self.has_own & (self.known >= threshold) & (self.votes == votes)
-        if not alike.any():
-            return None
-        return float((self.is_right[alike].sum() + 1) / (alike.sum() + 2))
-
-    def unknown_confidence(self, score: float) -> float | None:
-        """Return how often "unknown" is right at a score so low or lower, of as many known as unknown queries.
-
-        Below everything that was measured it is what it is at the lowest score measured.
-        """
-        if not self.has_own.any():
-            return None
-        score = max(score, min(float(self.unknown.min()), float(self.known[self.has_own].min())))
-        unknown = class_mean((self.unknown <= score).astype(np.float64), self.classes)
-        known = class_mean((self.known <= score)[self.has_own].astype(np.float64), self.classes[self.has_own])
-        return unknown / (unknown + known)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +168,7 @@ class DecisionRule:
     @cached_property
     def measured_fpir(self) -> tuple[float, float, float] | None:
         """The rate at which left-out classes pass at the requested rate, and its interval over classes."""
-        return None if self.trials is None or self.fpir is None else self.trials.conformal.measured(self.fpir)
+        return None if self.trials is None or self.fpir is None else self.trials.measured(self.fpir)
 
     def sentence(self) -> str:
         """Describe the decision, its guarantee and its measured rate."""
@@ -202,19 +177,18 @@ class DecisionRule:
         named = f"A class is named from similarity {self.threshold:.4f} on, as asked"
         if self.trials is None:
             return f"{named}. How many pictures of unknown classes pass is not known: {self.why_not}."
-        conformal = self.trials.conformal
         if self.fpir is None or self.measured_fpir is None:
-            passing = float(conformal.p_value(np.array([self.threshold]))[0])
+            passing = float(self.trials.p_value(np.array([self.threshold]))[0])
             promise = (
                 f"{named}: at most {100 * passing:.1f} % of pictures of unknown classes pass in this index of "
-                f"{self.n_rows:,} rows ({conformal.n_classes} classes, each left out in turn)."
+                f"{self.n_rows:,} rows ({self.trials.n_classes} classes, each left out in turn)."
             )
         else:
             rate, low, high = self.measured_fpir
             promise = (
                 f"At most {100 * self.fpir:g} % of pictures of unknown classes are given a class of this index of "
                 f"{self.n_rows:,} rows, on average over classes of the same kind (similarity from {self.threshold:.4f} "
-                f"on). Measured on {conformal.n_classes} classes, each left out in turn: {100 * rate:.1f} % "
+                f"on). Measured on {self.trials.n_classes} classes, each left out in turn: {100 * rate:.1f} % "
                 f"(95 % interval {100 * low:.1f} to {100 * high:.1f} %)."
             )
         found = self.trials.identified(self.threshold)
@@ -240,10 +214,9 @@ def rule_of(
         return DecisionRule(n_rows=len(index), threshold=threshold, why_not=str(error))
     if threshold is not None:
         return DecisionRule(n_rows=len(index), threshold=threshold, trials=trials)
-    conformal = trials.conformal
-    found = conformal.threshold(fpir)
+    found = trials.threshold(fpir)
     if found is None:
-        n, lowest = conformal.n_classes, conformal.lowest_rate
+        n, lowest = trials.n_classes, 1 / (trials.n_classes + 1)
         needed = int(np.ceil(1 / fpir - 1 - 1e-9))
         return DecisionRule(
             n_rows=len(index),
@@ -270,13 +243,18 @@ def trials_of(index: Index, tell: Tell = lambda *_: None) -> OpenSetTrials:
     require(len(rows) > 0, "the model was trained on every class of this index, so none can stand for an unknown one")
     require(len(np.unique(labels)) >= 2, "an index of one class has no other class to take a query for")
     key = hashlib.sha256((index.folder / MARK).read_bytes() + index.model.metadata.weights_sha256.encode()).hexdigest()
-    kept = _read(index.folder / TRIALS, key)
-    if kept is not None:
-        return kept
+    path = index.folder / TRIALS
+    # A file that is missing, damaged or of another state of the index is written again.
+    with suppress(FairgroundError, KeyError, TypeError, ValueError):
+        kept = read_arrays(path, array_names(path))
+        if str(kept.pop("key")) == key:
+            return OpenSetTrials(**{**kept, "n_indexed": int(kept["n_indexed"])})  # type: ignore[arg-type]
     embeddings = index.rows if len(index.removed) == 0 else index.rows[index.ids]
     trials = open_set_trials(embeddings, labels, rows, is_raw=index.info.is_raw, tell=tell)
     if len(rows) * len(labels) >= _KEPT:
-        _write(index.folder / TRIALS, key, trials)
+        # In a folder that cannot be written, trials are computed each time.
+        with suppress(FairgroundError):
+            write_arrays(path, {name: np.asarray(value) for name, value in {**asdict(trials), "key": key}.items()})
     return trials
 
 
@@ -335,21 +313,3 @@ def spread_rows(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
         for begin, end in zip(begins, ends, strict=True)
     ]
     return np.sort(np.concatenate(found)) if found else np.empty(0, np.int64)
-
-
-def _read(path: Path, key: str) -> OpenSetTrials | None:
-    """Return the trials kept for this state of the index; None if there are none."""
-    try:
-        kept = read_arrays(path, array_names(path)) if path.is_file() else {}
-        if str(kept.pop("key", "")) != key:
-            return None
-        return OpenSetTrials(**{**kept, "n_indexed": int(kept["n_indexed"])})  # type: ignore[arg-type]
-    except (FairgroundError, KeyError, TypeError, ValueError):
-        return None
-
-
-def _write(path: Path, key: str, trials: OpenSetTrials) -> None:
-    arrays = {one.name: np.asarray(getattr(trials, one.name)) for one in fields(trials)}
-    # In a folder that cannot be written, trials are computed each time.
-    with suppress(OSError):
-        write_arrays(path, {**arrays, "key": np.array(key)})
