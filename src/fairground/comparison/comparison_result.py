@@ -38,14 +38,12 @@ Show = Callable[[float], str]
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """A mean of `n` values and the interval that covers the true mean at rate `level`; one value has no interval."""
+    """A mean of `n` values and the interval that covers the true mean; one value has no interval."""
 
     mean: float
     low: float | None
     high: float | None
     n: int
-    level: float
-    kind: Literal["t", "model"]
 
     @property
     def half_width(self) -> float | None:
@@ -67,35 +65,26 @@ def t_interval(values: Sequence[float], *, level: float = LEVEL) -> Interval:
     require(0 < level < 1, f"level must be between 0 and 1; got {level}")
     mean = math.fsum(values) / n
     if n == 1:
-        return Interval(mean=mean, low=None, high=None, n=1, level=level, kind="t")
+        return Interval(mean=mean, low=None, high=None, n=1)
     # Imported here, and not scipy.stats: that takes longer to import than most commands take to run.
     from scipy.special import stdtrit
 
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
     half = float(stdtrit(n - 1, (1 + level) / 2)) * deviation / math.sqrt(n)
-    return Interval(mean=mean, low=mean - half, high=mean + half, n=n, level=level, kind="t")
+    return Interval(mean=mean, low=mean - half, high=mean + half, n=n)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate:
+class Estimate(Interval):
     """One method: `mean` with the interval of this mean alone, and the plain `average` of its `n` runs.
 
-    The two differ only where methods were run on other seeds and seeds matter. With one run there is no interval.
+    The two differ only where methods were run on other seeds and seeds matter.
     """
 
     name: str
-    mean: float
     average: float
-    low: float | None
-    high: float | None
-    n: int
     probability_best: float | None
     is_among_best: bool
-
-    @property
-    def half_width(self) -> float | None:
-        """Half the length of the interval, the number after ±."""
-        return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,29 +178,29 @@ class Comparison:
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """The longest runs of neighbours, best to worst, in which none is better than another."""
-        names = [method.name for method in self.methods]
         separated = {(pair.a, pair.b) for pair in self.pairs if pair.verdict == "better"}
-        found: list[tuple[str, ...]] = []
-        reach = 0
-        for start in range(len(names)):
-            end = start + 1
-            while end < len(names) and not any((name, names[end]) in separated for name in names[start:end]):
-                end += 1
-            if end > reach and end - start > 1:
-                found.append(tuple(names[start:end]))
-            reach = max(reach, end)
-        return tuple(found)
+        return longest_runs([method.name for method in self.methods], lambda a, b: (a, b) not in separated)
 
     @property
     def sentence(self) -> str:
-        return summary_of(self)
+        """Who is best."""
+        leader, repeated = self.methods[0].name, self.repeated
+        if len(self.methods) == 1:
+            return f"{leader} is the only method."
+        if len(repeated.methods) < 2:
+            return f"{leader} leads, but one run cannot tell a better method from a lucky one."
+        leader = repeated.methods[0].name
+        first = [pair for pair in repeated.pairs if pair.a == leader]
+        parts = [f"{leader} leads"]
+        for verdict, how in (("equivalent", "equivalent to it"), ("unsettled", "not settled against it")):
+            if others := [pair.b for pair in first if pair.verdict == verdict]:
+                parts.append(f"{join_words(others)} {'is' if len(others) == 1 else 'are'} {how}")
+        found = f"{'; '.join(parts)}." if len(parts) > 1 else f"{leader} is better than every other method."
+        return f"{found} {no_verdict_on(self.single)}" if self.single else found
 
     def interval(self, name: str) -> Interval | None:
         """Return a method's mean with its interval; None where the comparison does not have it."""
-        found = next((method for method in self.methods if method.name == name), None)
-        if found is None:
-            return None
-        return Interval(mean=found.mean, low=found.low, high=found.high, n=found.n, level=self.level, kind="model")
+        return next((method for method in self.methods if method.name == name), None)
 
     def estimate(self, name: str) -> Estimate:
         """Return one method by name."""
@@ -226,6 +215,20 @@ class Comparison:
                 return found
         known = ", ".join(method.name for method in self.methods)
         raise InputError(f"no pair '{one}' and '{other}' in the comparison; there are {known}")
+
+
+def longest_runs(names: Sequence[str], is_joined: Callable[[str, str], bool]) -> tuple[tuple[str, ...], ...]:
+    """Return the longest runs of neighbours of which any two are joined; one inside another is left out."""
+    found: list[tuple[str, ...]] = []
+    reach = 0
+    for start in range(len(names)):
+        end = start + 1
+        while end < len(names) and all(is_joined(name, names[end]) for name in names[start:end]):
+            end += 1
+        if end > reach and end - start > 1:
+            found.append(tuple(names[start:end]))
+        reach = max(reach, end)
+    return tuple(found)
 
 
 def sentence_of(pair: Pair, *, show: Show | None = None, unit: str = "", better: str = "") -> str:
@@ -247,36 +250,16 @@ def sentence_of(pair: Pair, *, show: Show | None = None, unit: str = "", better:
     if pair.verdict == "equivalent":
         within = f"within ±{show(pair.margin)}{unit}"
         return f"{pair.a} and {pair.b} are equivalent: the difference {by} is {within}, {seeds}"
-    return f"{pair.a} and {pair.b}: not settled, difference {by}, {_why(pair)}, {seeds}; {_what_would_settle(pair)}"
-
-
-def summary_of(comparison: Comparison) -> str:
-    """Return who is best, in one sentence."""
-    single = comparison.single
-    if len(comparison.methods) == 1:
-        return f"{comparison.methods[0].name} is the only method."
-    if len(comparison.repeated.methods) < 2:
-        return f"{comparison.methods[0].name} leads, but one run cannot tell a better method from a lucky one."
-    found = _among_repeated(comparison.repeated)
-    return f"{found} {no_verdict_on(single)}" if single else found
+    why = f"not significant ({shown_p(pair.p)})"
+    if pair.reason == "separated alone":
+        many = f"not after correcting for {pair.n_pairs} comparisons ({shown_p(pair.p)})"
+        why = f"significant on its own ({shown_p(pair.p_alone)}), {many}"
+    return f"{pair.a} and {pair.b}: not settled, difference {by}, {why}, {seeds}; {_what_would_settle(pair)}"
 
 
 def no_verdict_on(single: Sequence[str]) -> str:
     """Return why some methods have no verdict, as a sentence."""
     return f"There is no verdict on {join_words(single)}: one run cannot tell a better method from a lucky one."
-
-
-def _among_repeated(comparison: Comparison) -> str:
-    leader = comparison.methods[0]
-    first = [pair for pair in comparison.pairs if leader.name in (pair.a, pair.b)]
-    equal = [pair.b for pair in first if pair.verdict == "equivalent"]
-    open_ones = [pair.b for pair in first if pair.verdict == "unsettled"]
-    if not equal and not open_ones:
-        return f"{leader.name} is better than every other method."
-    parts = [f"{leader.name} leads"]
-    parts += [f"{join_words(equal)} {_is(equal)} equivalent to it"] if equal else []
-    parts += [f"{join_words(open_ones)} {_is(open_ones)} not settled against it"] if open_ones else []
-    return f"{'; '.join(parts)}."
 
 
 def shown_p(p: float) -> str:
@@ -296,15 +279,6 @@ def shown_like(pair: Pair) -> Show:
     width = width or abs(pair.difference) or 1.0
     decimals = min(9, max(0, 1 - math.floor(math.log10(width))))
     return lambda value: f"{value:.{decimals}f}"
-
-
-def _why(pair: Pair) -> str:
-    if pair.reason == "separated alone":
-        return (
-            f"significant on its own ({shown_p(pair.p_alone)}), not after correcting for {pair.n_pairs} comparisons "
-            f"({shown_p(pair.p)})"
-        )
-    return f"not significant ({shown_p(pair.p)})"
 
 
 def _rests_on(pair: Pair) -> str:
@@ -329,7 +303,3 @@ def _what_would_settle(pair: Pair) -> str:
     if pair.more_seeds is None:
         return "no feasible number of seeds would resolve this"
     return f"about {pair.more_seeds} more seed{'s' if pair.more_seeds != 1 else ''} of each would settle it"
-
-
-def _is(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"

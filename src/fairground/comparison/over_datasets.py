@@ -33,7 +33,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairground.comparison.compare_values import check_settings, compare_values
-from fairground.comparison.comparison_result import LEVEL, Comparison
+from fairground.comparison.comparison_result import LEVEL, Comparison, longest_runs
 from fairground.comparison.null_distribution import range_reached
 from fairground.comparison.paired_table import Array
 from fairground.comparison.run_scores import Runs, Values
@@ -235,21 +235,15 @@ def critical_difference(scores: Mapping[str, Sequence[float]], *, level: float =
     means = ranks_of(table).mean(axis=0)
     order = sorted(range(k), key=lambda j: (means[j], j))
     names, mean_ranks, width = [names[j] for j in order], means[order].tolist(), nemenyi(k, n, level=level)
-    # The longest runs of methods within the critical difference; a bar inside another is not drawn.
-    bars: list[tuple[str, ...]] = []
-    reach = 0
-    for i, rank in enumerate(mean_ranks):
-        end = max(j for j in range(i, k) if mean_ranks[j] - rank <= width)
-        if end > max(i, reach):
-            bars.append(tuple(names[i : end + 1]))
-        reach = max(reach, end)
+    rank_of = dict(zip(names, mean_ranks, strict=True))
+    bars = longest_runs(names, lambda a, b: rank_of[b] - rank_of[a] <= width)
     return CriticalDifference(
         names=tuple(names),
         mean_ranks=tuple(mean_ranks),
         n_datasets=n,
         p=friedman_p(table),
         critical_difference=width,
-        bars=tuple(bars),
+        bars=bars,
         level=level,
     )
 

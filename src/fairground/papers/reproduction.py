@@ -189,7 +189,7 @@ def _rounded(row: PublishedRow) -> Interval:
 
 
 def _around(mean: float, half: float, n: int) -> Interval:
-    return Interval(mean=mean, low=mean - half, high=mean + half, n=n, level=LEVEL, kind="t")
+    return Interval(mean=mean, low=mean - half, high=mean + half, n=n)
 
 
 def _show(interval: Interval, row: PublishedRow) -> str:
