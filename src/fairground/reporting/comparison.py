@@ -158,10 +158,18 @@ class ComparisonResult:
 
     def plain(self, *, is_shown: bool) -> dict[str, Any]:
         """Return everything as JSON-ready data; rows and verdicts only when they may be shown."""
-        rows = []
+        rows, level = [], self.comparison.level
         for row in self.table.rows if is_shown else ():
             found = {metric: cell.interval for metric, cell in row.cells.items()}
-            scores = {metric: None if span is None else dict(vars(span)) for metric, span in found.items()}
+            scores = {
+                metric: span
+                and {
+                    **{key: getattr(span, key) for key in ("mean", "low", "high", "n")},
+                    "level": level,
+                    "kind": "model",
+                }
+                for metric, span in found.items()
+            }
             counts = {"n_done": row.n_done, "n_runs": row.n_runs}
             rows.append({"method": row.label, "key": row.method.key, **counts, "scores": scores})
         return {
@@ -172,7 +180,7 @@ class ComparisonResult:
             "differences": [dict(vars(difference)) for difference in self.fairness.differences],
             "flags": [dict(vars(flag)) for flag in self.fairness.flags],
             "rows": rows,
-            "level": self.comparison.level,
+            "level": level,
             "margin": self.comparison.margin,
             "pairs": [plain_pair(pair, self.sentence(pair)) for pair in self.pairs] if is_shown else [],
             "best": list(self.best) if is_shown else [],
