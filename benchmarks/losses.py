@@ -14,7 +14,8 @@ from pathlib import Path
 from time import perf_counter
 
 import torch
-from tests.losses.peers import PEERS, build, pair_up
+from tests.losses.fixtures import build
+from tests.losses.peers import PEERS, pair_up
 from torch import nn
 
 from benchmarks.harness import Table, best_times, geometric_mean, milliseconds
@@ -76,7 +77,7 @@ def _speed(size: int, per_class: int) -> Table:
         peer = next((peer for peer in PEERS.get(name, []) if "square" not in peer.needs), None)
         torch.manual_seed(0)
         if peer is None:
-            ours = _step(build(name, n_classes, DIMENSION), embeddings, labels)
+            ours = _step(build(name, n_classes=n_classes, embedding_dim=DIMENSION), embeddings, labels)
             rows.append([name, milliseconds(best_times({"ours": ours})["ours"]), NONE, NONE])
             continue
         ours_loss, theirs_loss = pair_up(peer, name, n_classes, DIMENSION, torch.float32)
@@ -111,7 +112,7 @@ def _kernels(size: int, per_class: int) -> Table:
     rows = []
     for name in list_room("losses"):
         torch.manual_seed(0)
-        loss = build(name, n_classes, DIMENSION)
+        loss = build(name, n_classes=n_classes, embedding_dim=DIMENSION)
         assert isinstance(loss, Loss)
         with torch.no_grad():
             has_kernel = loss.kernel(LossInputs(embeddings, labels)) is not None
@@ -153,7 +154,7 @@ def _measure(name: str, size: int, per_class: int) -> None:
     embeddings, labels = _batch(size, per_class)
     seconds = 0.0
     if name != "nothing":
-        loss = build(name, size // per_class, DIMENSION)
+        loss = build(name, n_classes=size // per_class, embedding_dim=DIMENSION)
         # Compiled loops are loaded before the clock starts.
         _step(loss, *_batch(8, 2))()
         run = _step(loss, embeddings, labels)

@@ -9,20 +9,63 @@ from fairground.contracts.loss import Pairs, Triplets
 from fairground.errors import InputError
 from fairground.spec.catalogue import find, list_room
 from fairground.spec.space import Choice, LogReal, Real
+from tests.losses import fixtures
 
 N_CLASSES, DIMENSION = 6, 5
 NAMES = list(list_room("losses"))
 
 
+#: settings that take another path only together
+COMBINED = {
+    "angular": [
+        {"alpha": 85.0, "npair_weight": 1.0, "angular_weight": 2.0, "norm_weight": 0.005},
+        {"positives": "one_random", "npair_weight": 0.5, "normalise": True},
+    ],
+    "arc_face": [{"clamp_min": 0.0, "fallback": False}],
+    "circle": [{"margin": -0.2, "gamma": 512}],
+    "generalised_lifted_structure": [
+        {"normalise": True, "reduction": "sum", "norm_weight": 0.1, "norm_power": 2},
+        {"norm_weight": 0.1},
+    ],
+    "histogram": [{"nodes": 11, "roth_code": True}],
+    "margin": [
+        {"count": "tuples", "beta_weight": 0.3},
+        {"beta_kind": "per_class", "beta": 0.9, "beta_weight": 0.1},
+        {"learn_beta": False, "margin": 0.5},
+    ],
+    "multi_similarity": [
+        {"epsilon": 0.1, "empty": "survivors"},
+        {"epsilon": 0.4, "empty": "batch", "self_positive_bug": True},
+        {"beta": 100, "alpha": 80, "base": 1.0, "epsilon": 0.2},
+    ],
+    "nca": [{"scale": 100}],
+    "nt_xent": [{"temperature": 0.01, "log_floor": "tiny"}, {"log_floor": 0.1}],
+    "proxy_nca": [{"positive_in_denominator": False, "power": 1}],
+    "quadruplet": [
+        {"margin": 0.2, "second_margin": -0.1, "reduction": "mean_nz"},
+        {"pairing": "all", "fourth": "roth_code"},
+    ],
+    "ranked_list": [{"weights": "differentiated", "positive_temperature": 2.0}],
+    "snr": [
+        {"positive_margin": 0.3, "negative_margin": 0.8, "reduction": "mean_all", "zero_mean_weight": 0.1},
+        {"form": "triplet", "zero_mean_weight": 0.005},
+        {"form": "triplet", "reduction": "mean_all"},
+    ],
+    "sup_con": [{"temperature": 0.01}],
+    "triplet": [
+        {"power": 2, "reduction": "mean_all"},
+        {"smooth": True, "power": 2},
+        {"smooth": True, "swap": True, "margin": -0.1},
+    ],
+    "tuplet_margin": [{"scale": 1, "margin": 30}],
+}
+
+
 def build(name, dtype=torch.float64, **chosen):
     """Return a fresh loss with the same first weights every time."""
-    kind = find("losses", name)
-    sizes = {"n_classes": N_CLASSES, "embedding_dim": DIMENSION}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        taken = {key: sizes[key] for key in inspect.signature(kind).parameters if key in sizes}
-        loss = kind(**{**taken, **chosen})
-    return loss.to(dtype)
+        return fixtures.build(name, **{"n_classes": N_CLASSES, "embedding_dim": DIMENSION, **chosen}).to(dtype)
 
 
 def variants(name):
@@ -50,23 +93,22 @@ def _inwards(value, range_):
     return value + 1e-3 * (range_.low + 0.501 * (range_.high - range_.low) - value)
 
 
-def built_variants(name, dtype=torch.float64):
-    """Yield a loss for every one of its settings that can stand by itself."""
-    for chosen in variants(name):
+def built_variants(name, dtype=torch.float64, *, mined=True):
+    """Yield a loss for every one of its settings that can stand by itself; not `mined`, those that need no miner."""
+    for chosen in (*variants(name), *COMBINED.get(name, [])):
         try:
-            yield chosen, build(name, dtype, **chosen)
+            loss = build(name, dtype, **chosen)
         except InputError:
-            # Some choices need a second one; the tests of the loss itself make them.
+            # Some choices need a second one, and are among the combined.
             continue
+        if mined or None in tuple_kinds(loss):
+            yield chosen, loss
 
 
 def tuple_kinds(loss):
     """Return the kinds of tuples a loss takes, None among them unless it must have some."""
-    try:
-        loss(*batch())
-    except InputError:
-        return loss.accepts
-    return None, *loss.accepts
+    is_mined = getattr(loss, "fourth", "strict") == "roth_code"
+    return loss.accepts if is_mined else (None, *loss.accepts)
 
 
 def batch(n=12, seed=0, dtype=torch.float64, n_classes=N_CLASSES):

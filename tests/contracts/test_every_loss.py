@@ -14,7 +14,7 @@ from fairground.contracts.loss import Triplets
 from fairground.errors import InputError
 from fairground.spec.catalogue import find
 from fairground.spec.space import Choice
-from tests.contracts.losses import DIMENSION, N_CLASSES, NAMES, batch, build, value_and_gradient
+from tests.contracts.losses import DIMENSION, N_CLASSES, NAMES, batch, build, built_variants, value_and_gradient
 
 each_loss = pytest.mark.parametrize("name", NAMES)
 #: losses without class weights: only the equality of labels counts
@@ -61,16 +61,6 @@ def test_a_value_that_a_literal_setting_does_not_list_is_refused(name):
                 build(name, **{setting: "x"})
 
 
-@each_loss
-def test_shuffling_the_batch_changes_nothing(name):
-    embeddings, labels = batch(14, seed=3)
-    order = torch.randperm(14, generator=torch.Generator().manual_seed(5))
-    value, gradient = value_and_gradient(build(name), embeddings, labels)
-    shuffled, turned = value_and_gradient(build(name), embeddings[order], labels[order])
-    assert shuffled == pytest.approx(float(value), rel=1e-9, abs=1e-12)
-    assert torch.allclose(turned, gradient[order], rtol=1e-7, atol=1e-10)
-
-
 def rotation(*, keeping_the_mean):
     """Return a random rotation (d, d), of all space or only around the direction (1, ..., 1)."""
     columns = torch.randn(DIMENSION, DIMENSION, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
@@ -84,18 +74,30 @@ def rotation(*, keeping_the_mean):
 
 
 @each_loss
-def test_turning_the_space_changes_nothing(name):
-    embeddings, labels = batch(seed=4)
+def test_order_turns_and_lengths_change_nothing_under_any_setting(name):
+    embeddings, labels = batch(14, seed=3)
+    order = torch.randperm(14, generator=torch.Generator().manual_seed(5))
     turn = rotation(keeping_the_mean=name in SEES_AXES)
-    value, gradient = value_and_gradient(build(name), embeddings, labels)
-    turned_loss = build(name)
-    with torch.no_grad():
-        for weight in turned_loss.parameters():
-            if weight.shape[-1:] == (DIMENSION,):
-                weight.copy_(weight @ turn)
-    turned, its_gradient = value_and_gradient(turned_loss, embeddings @ turn, labels)
-    assert float(turned) == pytest.approx(float(value), rel=1e-8)
-    assert torch.allclose(its_gradient, gradient @ turn, rtol=1e-6, atol=1e-8 * float(gradient.abs().max()) + 1e-12)
+    for chosen, loss in built_variants(name, mined=False):
+        state = {key: tensor.clone() for key, tensor in loss.state_dict().items()}
+        value, gradient = value_and_gradient(loss, embeddings, labels)
+        close = {"rtol": 1e-6, "atol": 1e-8 * float(gradient.abs().max()) + 1e-12}
+        loss.load_state_dict(state)
+        if not loss.is_random and chosen.get("positives") != "one_per_class":
+            shuffled, its_gradient = value_and_gradient(loss, embeddings[order], labels[order])
+            assert float(shuffled) == pytest.approx(float(value), rel=1e-9, abs=1e-12), chosen
+            assert torch.allclose(its_gradient, gradient[order], **close), chosen
+        if loss.on_sphere and name not in SEES_LENGTHS and not chosen.get("norm_weight"):
+            loss.load_state_dict(state)
+            longer = value_and_gradient(loss, 7.5 * embeddings, labels)[0]
+            assert float(longer) == pytest.approx(float(value), rel=1e-9), chosen
+        if chosen.get("roth_code") and name == "soft_triple":
+            continue  # The released code confuses two axes of the centres.
+        turned = {key: tensor @ turn if tensor.shape[-1:] == (DIMENSION,) else tensor for key, tensor in state.items()}
+        loss.load_state_dict(turned)
+        turned, its_gradient = value_and_gradient(loss, embeddings @ turn, labels)
+        assert float(turned) == pytest.approx(float(value), rel=1e-8), chosen
+        assert torch.allclose(its_gradient, gradient @ turn, **close), chosen
 
 
 def test_shifting_all_logits_changes_nothing():
@@ -119,13 +121,6 @@ def test_shifting_all_logits_changes_nothing():
     assert torch.allclose(after[1], before[1], atol=1e-9)
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if find("losses", n).on_sphere and n not in SEES_LENGTHS])
-def test_a_loss_on_the_sphere_does_not_see_lengths(name):
-    embeddings, labels = batch(seed=5)
-    value, _ = value_and_gradient(build(name), embeddings, labels)
-    assert float(value_and_gradient(build(name), 7.5 * embeddings, labels)[0]) == pytest.approx(float(value), rel=1e-9)
-
-
 @pytest.mark.parametrize("name", ON_PAIRS)
 def test_any_integers_will_do_for_labels(name):
     embeddings, labels = batch(seed=6)
@@ -143,22 +138,15 @@ def test_a_label_without_class_weights_is_refused(name):
 
 
 @each_loss
-@pytest.mark.parametrize("labels", [[0], [0, 0], [0, 1], [0, 0, 0, 0], [0, 1, 2, 3]], ids=str)
-def test_with_little_to_learn_from_value_and_gradient_are_finite(name, labels):
-    embeddings, _ = batch(len(labels), seed=8)
-    value, gradient = value_and_gradient(build(name), embeddings, torch.tensor(labels))
-    assert torch.isfinite(value)
-    assert torch.isfinite(gradient).all()
-
-
-@pytest.mark.parametrize("name", ON_PAIRS)
-@pytest.mark.parametrize("labels", [[3], [0, 1, 2, 3], [5, 5, 5, 5], [0, 1], [5, 5]], ids=str)
-def test_with_nothing_to_learn_from_the_loss_is_zero_with_a_gradient_to_take(name, labels):
-    if len(labels) == 1 or name not in PRICES_PAIRS_APART:
-        embeddings, _ = batch(len(labels), seed=14)
-        value, gradient = value_and_gradient(build(name), embeddings, torch.tensor(labels))
-        assert value == 0
-        assert torch.equal(gradient, torch.zeros_like(gradient))
+def test_with_nothing_to_learn_from_the_loss_is_zero_with_a_gradient_to_take(name):
+    for chosen, loss in built_variants(name, mined=False):
+        for labels in ([], [3], [0, 1], [5, 5], [0, 1, 2, 3], [5, 5, 5, 5]):
+            value, gradient = value_and_gradient(loss, batch(len(labels), seed=14)[0], torch.tensor(labels).long())
+            assert torch.isfinite(value), (chosen, labels)
+            assert torch.isfinite(gradient).all(), (chosen, labels)
+            if name in ON_PAIRS and (len(labels) < 2 or name not in PRICES_PAIRS_APART) and "norm_weight" not in chosen:
+                assert value == 0, (chosen, labels)
+                assert not gradient.any(), (chosen, labels)
 
 
 @pytest.mark.parametrize("name", PRICES_PAIRS_APART)
@@ -171,12 +159,31 @@ def test_pairs_priced_apart_are_worth_learning_from_alone(name, labels):
 
 
 @each_loss
-def test_identical_embeddings_have_finite_gradients(name):
-    embeddings, labels = batch()
-    for crowd in (torch.ones_like(embeddings), torch.zeros_like(embeddings), embeddings[labels]):
-        value, gradient = value_and_gradient(build(name), crowd, labels)
-        assert torch.isfinite(value)
-        assert torch.isfinite(gradient).all()
+def test_copies_opposites_and_nothing_at_all_have_finite_gradients_in_every_precision(name):
+    embeddings, labels = batch(8, n_classes=3)
+    ones, zeros = torch.ones_like(embeddings), torch.zeros_like(embeddings)
+    crowds = (
+        ones,
+        zeros,
+        embeddings[labels],
+        torch.cat([embeddings[:4], -embeddings[:4]]),
+        embeddings * labels.unsqueeze(1),
+    )
+    for chosen, loss in built_variants(name, torch.float32, mined=False):
+        for crowd in crowds:
+            for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
+                value, gradient = value_and_gradient(loss, crowd.to(dtype), labels)
+                assert torch.isfinite(value), chosen
+                assert torch.isfinite(gradient).all(), chosen
+                assert gradient.dtype == dtype
+
+
+@each_loss
+def test_a_batch_that_has_diverged_gives_a_loss_that_says_so(name):
+    for bad in (torch.inf, -torch.inf, torch.nan):
+        embeddings, labels = batch(8, n_classes=3)
+        embeddings[3, 1] = bad
+        assert not torch.isfinite(build(name)(embeddings, labels))
 
 
 @each_loss
@@ -196,16 +203,6 @@ def test_single_precision_agrees_with_double(name):
     assert value.dtype == torch.float32
     assert float(value) == pytest.approx(float(exact), rel=2e-4, abs=1e-5)
     assert torch.allclose(gradient.double(), slope, rtol=2e-2, atol=2e-3 * float(slope.abs().max()) + 1e-6)
-
-
-@each_loss
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half_precision_is_finite(name, dtype):
-    embeddings, labels = batch(dtype=dtype)
-    value, gradient = value_and_gradient(build(name, torch.float32), embeddings, labels)
-    assert torch.isfinite(value)
-    assert torch.isfinite(gradient).all()
-    assert gradient.dtype == dtype
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in SLOPE_OF_ITS_OWN])
@@ -268,10 +265,9 @@ BATCHES = st.tuples(
 
 
 @each_loss
-@settings(max_examples=350, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(described=BATCHES)
 def test_no_batch_gives_nan(name, described):
-    """350 batches for each of some thirty losses: more than ten thousand over the room."""
     n, seed, scale, duplicates, n_classes = described
     generator = torch.Generator().manual_seed(seed)
     embeddings = scale * torch.randn(n, DIMENSION, generator=generator)

@@ -8,7 +8,7 @@ import torch
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import Loss, LossInputs
 from fairground.spec.catalogue import find
 from tests.contracts.losses import NAMES, batch, build, built_variants, random_batch, random_tuples, tuple_kinds
 
@@ -41,15 +41,17 @@ def agree(ours, theirs, tolerance, what):
 
 @each_loss
 def test_the_kernel_says_what_the_formula_says(name):
-    """Forty batches for each setting of each loss: some ten thousand over the room."""
+    """Two dozen batches for each setting of each loss: some ten thousand over the room."""
     for number, (chosen, loss) in enumerate(built_variants(name)):
         loss.eval()
         generator = seeded(number)
-        kinds = tuple_kinds(loss)
-        for trial in range(40):
+        kinds, n_kernels = tuple_kinds(loss), 0
+        for trial in range(24):
             embeddings, labels, has_copies = random_batch(generator)
             kind = kinds[trial % len(kinds)]
             tuples = None if kind is None else random_tuples(kind, labels, generator)
+            with torch.no_grad():
+                n_kernels += loss.kernel(LossInputs(embeddings, labels, tuples, seeded())) is not None
             leaf = embeddings.requires_grad_()
             inputs = [leaf, *(weight for weight in loss.parameters() if weight.requires_grad)]
             ours = loss(leaf, labels, tuples, generator=seeded())
@@ -58,15 +60,9 @@ def test_the_kernel_says_what_the_formula_says(name):
             assert ours.dtype == torch.float64, what
             agree([ours], [theirs], 1e-7 if has_copies else 1e-12, what)
             agree(gradients(ours, inputs), gradients(theirs, inputs), 1e-6 if has_copies else 1e-10, what)
-
-
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in (*GRADIENT_OF_ITS_OWN, *HAS_STATE)])
-def test_the_formula_can_be_differentiated_twice(name):
-    embeddings, labels = batch(7, seed=12, n_classes=3)
-    loss = build(name)
-    assert torch.autograd.gradgradcheck(
-        lambda points: formula(loss, points, labels), (embeddings.requires_grad_(),), eps=1e-6, atol=1e-4, rtol=1e-3
-    )
+        assert n_kernels > 5 or type(loss).kernel is Loss.kernel or chosen.get("fourth") or chosen.get("pairing"), (
+            chosen
+        )
 
 
 @each_loss
@@ -85,14 +81,31 @@ def test_a_gradient_penalty_is_that_of_the_formula(name):
 
 
 @each_loss
-def test_second_derivatives_are_finite_for_identical_embeddings(name):
-    embeddings, labels = batch(8, n_classes=3)
-    for crowd in (torch.ones_like(embeddings), torch.zeros_like(embeddings), embeddings[labels]):
-        leaf = crowd.requires_grad_()
-        (first,) = gradients(build(name)(leaf, labels, generator=seeded()), [leaf], create_graph=True)
-        (second,) = gradients(first.square().sum(), [leaf])
-        assert first.isfinite().all()
-        assert second.isfinite().all()
+def test_second_derivatives_are_slopes_of_the_first_and_finite_under_any_setting(name):
+    embeddings, labels = batch(8, seed=7, n_classes=3)
+    direction = torch.randn(embeddings.shape, generator=seeded(), dtype=torch.float64)
+    crowds = (torch.ones_like(embeddings), torch.zeros_like(embeddings), embeddings[labels])
+
+    for chosen, loss in built_variants(name):
+        loss.eval()
+        for kind in tuple_kinds(loss):
+            tuples = None if kind is None else random_tuples(kind, labels, seeded(2))
+
+            def slope(points, loss=loss, tuples=tuples):
+                value = loss(points, labels, tuples, generator=seeded())
+                return gradients(value, [points], create_graph=True)[0]
+
+            leaf = embeddings.clone().requires_grad_()
+            (second,) = gradients((slope(leaf) * direction).sum(), [leaf])
+            if name not in (*GRADIENT_OF_ITS_OWN, *HAS_STATE):
+                ahead, behind = (slope((embeddings + step * direction).requires_grad_()) for step in (1e-6, -1e-6))
+                agree([second], [(ahead - behind) / 2e-6], 1e-5, chosen)
+            for crowd in crowds:
+                leaf = crowd.clone().requires_grad_()
+                first = slope(leaf)
+                (second,) = gradients(first.square().sum(), [leaf])
+                assert first.isfinite().all(), chosen
+                assert second.isfinite().all(), chosen
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in HAS_STATE])

@@ -16,7 +16,7 @@ from fairground.functional.prototypes import (
     widened_cosine,
 )
 from tests.losses.fixtures import CENTRES, F8, PROXIES, X
-from tests.losses.pinned import cosine
+from tests.losses.oracles import cosine
 
 
 def test_cosines_are_those_of_a_loop():

@@ -11,7 +11,7 @@ from math import degrees, pi
 import torch
 from torch import Tensor, nn
 
-from fairground.spec.catalogue import find
+from tests.losses.fixtures import build
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -207,22 +207,11 @@ PEERS: dict[str, list[Peer]] = {
 }
 
 
-def build(name: str, n_classes: int, embedding_dim: int, **settings: object) -> nn.Module:
-    """Return one of our losses, with the facts its constructor asks for."""
-    import inspect
-
-    kind = find("losses", name)
-    facts = {"n_classes": n_classes, "embedding_dim": embedding_dim}
-    asked = inspect.signature(kind).parameters
-    loss: nn.Module = kind(**{key: value for key, value in facts.items() if key in asked}, **settings)
-    return loss
-
-
 def pair_up(
     peer: Peer, name: str, n_classes: int, embedding_dim: int, dtype: torch.dtype
 ) -> tuple[nn.Module, nn.Module]:
     """Return our loss and the peer's, with the same class vectors where they have any."""
-    ours = build(name, n_classes, embedding_dim, **peer.ours).to(dtype)
+    ours = build(name, n_classes=n_classes, embedding_dim=embedding_dim, **peer.ours).to(dtype)
     theirs = peer.theirs(n_classes, embedding_dim).to(dtype)
     if peer.weights is not None:
         largest = max(ours.parameters(), key=Tensor.numel)
