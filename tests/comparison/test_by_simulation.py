@@ -42,11 +42,13 @@ def test_a_difference_of_the_margin_is_hardly_ever_called_equivalent(k, n, shape
     assert verdicts.false_equivalent(4, 10, EQUAL, 3.0, n_studies=500)[1] > 0.9
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_the_seeds_advised_settle_four_of_five_open_pairs():
     share, _ = verdicts.settled_after_more(4, 3, EQUAL, apart=5.0, n_studies=60)
     assert share >= 0.8
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize("shape", [EQUAL, UNEQUAL])
 def test_waves_keep_the_rate_of_errors(shape):
     plan = Plan(first=3, wave=3, limit=9)
@@ -56,6 +58,7 @@ def test_waves_keep_the_rate_of_errors(shape):
     assert seeds > 8.5
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_waves_find_the_best_with_fewer_seeds_than_a_fixed_design():
     plan = Plan()
     _, found, seeds = verdicts.in_waves(4, 3.0, EQUAL, plan, n_studies=60)
@@ -74,6 +77,7 @@ def test_the_simulations_use_the_intervals_that_users_get():
             assert (pair.high - pair.low) / 2 == pytest.approx(half[0, place])
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize("seeds_matter", [0.0, 3.0])
 def test_intervals_of_means_cover_at_their_rate(seeds_matter):
     random = np.random.default_rng(1)
@@ -87,6 +91,7 @@ def test_intervals_of_means_cover_at_their_rate(seeds_matter):
     assert inside / n_studies == pytest.approx(0.95, abs=3 * np.sqrt(0.05 * 0.95 / n_studies))
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize("seeds_matter", [0.0, 1.0, 5.0])
 def test_missing_runs_keep_the_rate_of_errors(seeds_matter):
     random = np.random.default_rng(2)
@@ -108,26 +113,21 @@ def test_ranks_of_equal_methods_over_data_sets():
     assert np.mean([np.ptp(ranks_of(table).mean(axis=0)) > width for table in studies]) <= 0.05 + noise
 
 
-def test_a_printed_table_of_six_metrics_marks_a_false_winner_in_at_most_one_of_twenty():
-    # Four equal methods, three seeds, six metrics that correlate at 0.5; a method without a mark was called worse.
+@pytest.mark.usefixtures("few_draws")
+def test_a_printed_table_marks_its_first_metric_alone_and_a_false_winner_in_at_most_one_of_twenty():
+    # Four equal methods, three seeds, metrics that correlate at 0.5; a method without a mark was called worse.
     random = np.random.default_rng(71)
-    metrics = ("map@r", "recall@1", "r_precision", "nmi", "ami", "precision@1")
     runs = [make_record(loss=loss, seed=seed) for loss in ("a", "b", "c", "d") for seed in range(3)]
     n_tables, wrong = 120, 0
     for _ in range(n_tables):
-        scores = 0.5 + 0.01 * (random.normal(size=(12, 1)) + random.normal(size=(12, 6))) / np.sqrt(2)
-        found = [
-            replace(
-                run,
-                scores=tuple(
-                    Score(metric=metric, split="test", value=float(value))
-                    for metric, value in zip(metrics, row, strict=True)
-                ),
-            )
-            for run, row in zip(runs, scores, strict=True)
-        ]
+        scores = 0.5 + 0.01 * (random.normal(size=(12, 1)) + random.normal(size=(12, 2))) / np.sqrt(2)
+        found = []
+        for run, (first, second) in zip(runs, scores.tolist(), strict=True):
+            values = (("map@r", first), ("recall@1", second))
+            found.append(replace(run, scores=tuple(Score(metric=m, split="test", value=v) for m, v in values)))
         table = ResultTable.from_records(found, primary="map@r")
-        marked = [metric for metric in metrics if any(row.cells[metric].mark for row in table.rows)]
-        assert marked == ["map@r"]
-        wrong += any(row.cells["map@r"].mark == "" for row in table.rows)
+        assert not any(row.cells["recall@1"].mark for row in table.rows)
+        marks = [row.cells["map@r"].mark for row in table.rows]
+        assert any(marks)
+        wrong += "" in marks
     assert wrong / n_tables <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_tables)

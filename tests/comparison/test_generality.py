@@ -43,6 +43,7 @@ def test_both_is_wider_than_either():
     assert found.n_classes == 20
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.parametrize(
     ("seeds", "classes", "rest", "wrong_over"), [(0.3, 0.05, 0.5, "classes"), (0.02, 1.0, 0.2, "seeds")]
 )

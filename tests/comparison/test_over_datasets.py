@@ -53,6 +53,7 @@ def test_interquartile_means_and_profiles():
     assert profile_of(rows, np.array([0.0, 0.2, 0.55, 0.9])) == pytest.approx([1, 0.75, 1 / 3, 0])
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_rank_intervals_of_all_methods_cover_at_once():
     random = np.random.default_rng(2)
     truth = ranks_of(scores(random, 20_000, 4, 3, 0.04).mean(axis=2)).mean(axis=0)

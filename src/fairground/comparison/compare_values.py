@@ -32,9 +32,9 @@ Notes
 """
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,7 +171,7 @@ def fit(runs: Runs, *, higher_is_better: bool) -> Model | None:
     # Centred, so that the residuals keep their digits.
     scatter = scatter_of(layout, y - y.mean())
     weights = layout.choices[int(layout.choose(scatter.ratio))]
-    chance = null_distribution.null_distribution_of(layout, float(scatter.ratio) + 1 / layout.block_weight)
+    chance = null_distribution.null_distribution_of(layout, int(layout.choose(scatter.ratio + 1 / layout.block_weight)))
     if float(scatter.pooled) <= (4 * np.finfo(float).eps * float(np.abs(y).max())) ** 2:
         # Nothing but rounding: the runs do not scatter at all.
         scatter = replace(scatter, own=np.zeros_like(scatter.own))
@@ -186,8 +186,6 @@ def _more_seeds(model: Model, error: float, margin: float) -> NDArray[np.int64]:
     found = np.zeros(len(size), dtype=np.int64)
     # Of many pairs a few numbers of seeds at a time: most are settled by the first and need not be tried with the rest.
     for m in np.array_split(_TRIED, 1 if len(left) < 200 else 12):
-        if not len(left):
-            break
         reached = _chances(model, left, m, error, margin) >= POWER
         is_reached = reached.any(axis=1)
         found[left[is_reached]] = m[reached[is_reached].argmax(axis=1)]
@@ -245,19 +243,63 @@ def conclude(
 ) -> Comparison:
     """Return the comparison of all methods of `runs`; those without findings have a mean and nothing else."""
     sign = 1.0 if higher_is_better else -1.0
+    # Plain numbers: of 200 methods there are 19,900 pairs, and picking single numbers out of an array is slow.
     averages, counts = runs.averages.tolist(), runs.counts.tolist()
+    has_run = runs.has_run.astype(np.float64)
+    n_shared = (has_run @ has_run.T).astype(np.int64).tolist()
     means = dict(zip(runs.names, [sign * average for average in averages], strict=True))
     halves: dict[str, float] = {}
     chances: dict[str, float] = {}
+    known: dict[frozenset[str], tuple[float | None, float, float, int]] = {}
     if findings is not None:
-        means |= zip(findings.names, findings.means.tolist(), strict=True)
-        halves |= zip(findings.names, findings.mean_half_widths.tolist(), strict=True)
+        names = findings.names
+        means |= zip(names, findings.means.tolist(), strict=True)
+        halves |= zip(names, findings.mean_half_widths.tolist(), strict=True)
         # Among some methods only, none can be called the best of all.
-        if len(findings.names) == len(runs.names):
-            chances |= zip(findings.names, findings.probabilities.tolist(), strict=True)
+        if len(names) == len(runs.names):
+            chances |= zip(names, findings.probabilities.tolist(), strict=True)
+        needed = np.zeros(len(findings.p), dtype=np.int64) if findings.more_seeds is None else findings.more_seeds
+        columns = findings.half_widths, findings.p, np.minimum(findings.p, findings.p_alone), needed
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        known = dict(zip(map(frozenset, combinations(names, 2)), rows, strict=True))
     order = sorted(range(len(counts)), key=lambda i: (-means[runs.names[i]], runs.names[i]))
-    found = Comparison(methods=(), pairs=(), level=level, margin=margin, higher_is_better=higher_is_better)
-    pairs = tuple(_pairs(found, runs, order, means, findings))
+    pairs = []
+    for i, j in combinations(order, 2):
+        one, other = runs.names[i], runs.names[j]
+        ahead = means[one] - means[other]
+        low: float | None = None
+        high: float | None = None
+        verdict: Verdict = "unsettled"
+        reason: Reason = "too few runs"
+        half, p, p_alone, more = known.get(frozenset((one, other)), (None, 1.0, 1.0, 0))
+        if half is not None:
+            low, high = sorted((sign * (ahead - half), sign * (ahead + half)))
+            reason = "separated alone" if p_alone <= 1 - level else "interval holds 0"
+            if ahead - half > 0:
+                verdict, reason = "better", "interval leaves out 0"
+            elif ahead + half < margin and half - ahead < margin:
+                verdict, reason = "equivalent", "within margin"
+        pairs.append(
+            Pair(
+                a=one,
+                b=other,
+                difference=sign * ahead,
+                low=low,
+                high=high,
+                p=p,
+                p_alone=p_alone,
+                verdict=verdict,
+                reason=reason,
+                n_a=counts[i],
+                n_b=counts[j],
+                n_shared=n_shared[i][j],
+                more_seeds=more if verdict == "unsettled" and more else None,
+                n_pairs=len(known),
+                margin=margin,
+                level=level,
+                higher_is_better=higher_is_better,
+            )
+        )
     beaten = {pair.b for pair in pairs if pair.verdict == "better"}
     methods = []
     for i in order:
@@ -275,64 +317,6 @@ def conclude(
                 is_among_best=name not in beaten,
             )
         )
-    return replace(found, methods=tuple(methods), pairs=pairs)
-
-
-def _pairs(
-    asked: Comparison, runs: Runs, order: Sequence[int], means: Mapping[str, float], findings: Findings | None
-) -> list[Pair]:
-    """Return every two methods of `order`, from best to worst, the leading one first."""
-    sign = 1.0 if asked.higher_is_better else -1.0
-    has_run = runs.has_run.astype(np.float64)
-    n_shared = (has_run @ has_run.T).astype(np.int64).tolist()
-    # Plain numbers: of 200 methods there are 19,900 pairs, and picking single numbers out of an array is slow.
-    known: dict[frozenset[str], tuple[float | None, float, float, int]] = {}
-    if findings is not None:
-        a, b = np.triu_indices(len(findings.names), 1)
-        keys = [frozenset((findings.names[i], findings.names[j])) for i, j in zip(a.tolist(), b.tolist(), strict=True)]
-        needed = np.zeros(len(a), dtype=np.int64) if findings.more_seeds is None else findings.more_seeds
-        columns = findings.half_widths, findings.p, np.minimum(findings.p, findings.p_alone), needed
-        known = dict(zip(keys, zip(*(column.tolist() for column in columns), strict=True), strict=True))
-    found = []
-    for at, i in enumerate(order):
-        for j in order[at + 1 :]:
-            one, other = runs.names[i], runs.names[j]
-            ahead = means[one] - means[other]
-            low: float | None = None
-            high: float | None = None
-            verdict: Verdict = "unsettled"
-            reason: Reason = "too few runs"
-            half, p, p_alone, more = known.get(frozenset((one, other)), (None, 1.0, 1.0, 0))
-            if half is not None:
-                low, high = sorted((sign * (ahead - half), sign * (ahead + half)))
-                verdict, reason = _verdict(ahead, half, p_alone, asked)
-            found.append(
-                Pair(
-                    a=one,
-                    b=other,
-                    difference=sign * ahead,
-                    low=low,
-                    high=high,
-                    p=p,
-                    p_alone=p_alone,
-                    verdict=verdict,
-                    reason=reason,
-                    n_a=n_shared[i][i],
-                    n_b=n_shared[j][j],
-                    n_shared=n_shared[i][j],
-                    more_seeds=more if verdict == "unsettled" and more else None,
-                    n_pairs=len(known),
-                    margin=asked.margin,
-                    level=asked.level,
-                    higher_is_better=asked.higher_is_better,
-                )
-            )
-    return found
-
-
-def _verdict(ahead: float, half: float, p_alone: float, asked: Comparison) -> tuple[Verdict, Reason]:
-    if ahead - half > 0:
-        return "better", "interval leaves out 0"
-    if ahead + half < asked.margin and half - ahead < asked.margin:
-        return "equivalent", "within margin"
-    return "unsettled", "separated alone" if p_alone <= 1 - asked.level else "interval holds 0"
+    return Comparison(
+        methods=tuple(methods), pairs=tuple(pairs), level=level, margin=margin, higher_is_better=higher_is_better
+    )

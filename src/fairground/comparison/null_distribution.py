@@ -55,13 +55,9 @@ class NullDistribution:
     variances: Array
 
 
-def null_distribution_of(layout: Layout, ratio: float = 0.0) -> NullDistribution:
-    """Return the distribution for a layout where var(b) / var(e) is about `ratio`; the last few are kept."""
-    return _simulated(layout, int(layout.choose(np.array(ratio))))
-
-
 @lru_cache(maxsize=48)
-def _simulated(layout: Layout, index: int) -> NullDistribution:
+def null_distribution_of(layout: Layout, index: int = 0) -> NullDistribution:
+    """Return the distribution for a layout where means are taken as the choice `index` of it has them."""
     random = np.random.default_rng(16)
     n_runs, n_pairs = int(layout.has_run.sum()), len(layout.pairs[0])
     n_draws = int(np.clip(_MOST_DRAWN // (n_runs + n_pairs), FEWEST, DRAWS))
