@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -45,16 +45,7 @@ class Audit:
         f"near: at most {copies.THRESHOLD} of {copies.N_BITS} brightness differences of a 17 x 16 thumbnail differ, "
         "and a fifth of those either has; mirrored or cropped copies are not found"
     )
-    failures: tuple[str, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        shared = self.shared_classes.get("train, test", ())
-        first = shown(shared[0] if shared else "")
-        sentence = (
-            f"TRAIN AND TEST SHARE {len(shared)} CLASSES (the first is {first}): scores on them are those of "
-            "classification, not of metric learning"
-        )
-        object.__setattr__(self, "failures", (sentence,) if shared else ())
+    failures: tuple[str, ...] = ()
 
 
 def audit_in_detail(
@@ -64,38 +55,38 @@ def audit_in_detail(
     table = dataset.photos() if isinstance(dataset, PhotoDataset) else dataset.load()
     scans = copies.scan_images(table.images, progress)
     is_closed, part_names, part_of = _parts(table, split)
-    rows = AuditRows(
-        identifiers=table.identifiers or tuple(f"row {row}" for row in range(len(table.labels))),
-        labels=table.labels,
-        class_names=table.class_names,
-        part_names=part_names,
-        part_of=part_of,
-        scans=scans,
-    )
-    readable = np.setdiff1d(np.arange(len(rows.labels)), list(scans.faults))
-    duplicates, pairs = copies.exact_copies(rows, readable)
-    near, near_pairs = copies.near_copies(rows, readable)
-    sizes = np.bincount(rows.labels, minlength=len(rows.class_names))
-    parts = {}
-    for number, name in enumerate(part_names):
-        mine = rows.labels[part_of == number]
-        if len(mine):
-            parts[name] = (len(mine), len(np.unique(mine)))
+    rows = AuditRows(table=table, part_names=part_names, part_of=part_of, scans=scans)
+    readable = rows.readable
+    duplicates, pairs = copies.exact_copies(rows)
+    near, near_pairs = copies.near_copies(rows)
+    sizes = np.unique(table.labels, return_counts=True)[1]
+    of_parts = {name: table.labels[part_of == number] for number, name in enumerate(part_names)}
+    shared_classes = {}
+    for one, other in combinations([name for name in part_names if name != "in no part"], 2):
+        if len(both := np.intersect1d(of_parts[one], of_parts[other])):
+            shared_classes[f"{one}, {other}"] = tuple(table.class_names[label] for label in both)
+    leaked = shared_classes.get("train, test", ())
+    failures = [
+        f"TRAIN AND TEST SHARE {len(leaked)} CLASSES (the first is {shown(name)}): scores on them are those of "
+        "classification, not of metric learning"
+        for name in leaked[:1]
+    ]
     bits = np.empty((0, 4), np.uint64) if scans.bits is None else scans.bits[readable]
     findings = Audit(
-        n_images=len(rows.labels),
-        n_classes=int((sizes > 0).sum()),
-        parts=parts,
-        class_sizes=_class_sizes(sizes[sizes > 0]),
+        n_images=len(table.labels),
+        n_classes=len(sizes),
+        parts={name: (len(mine), len(np.unique(mine))) for name, mine in of_parts.items() if len(mine)},
+        class_sizes=_class_sizes(sizes),
         image_sizes=_image_sizes(scans.sizes, readable),
         unreadable=len(scans.faults),
         unreadable_examples=tuple(list(scans.faults.values())[:_FAULTS]),
         duplicates=duplicates,
         near_duplicates=near,
         too_plain=int((copies.count_bits(bits) < copies.MIN_BITS).sum()),
-        shared_classes=_shared(rows),
+        shared_classes=shared_classes,
         is_closed_set=is_closed,
         notes=table.notes,
+        failures=tuple(failures),
     )
     return findings, replace(rows, pairs=(*pairs, *near_pairs))
 
@@ -143,17 +134,6 @@ def _image_sizes(sizes: np.ndarray | None, readable: np.ndarray) -> dict[str, in
     }
 
 
-def _shared(rows: AuditRows) -> dict[str, tuple[str, ...]]:
-    """Return the classes that two parts share, by the parts' names."""
-    names = [name for name in rows.part_names if name != "in no part"]
-    found = {}
-    for i, j in combinations(range(len(names)), 2):
-        both = np.intersect1d(rows.labels[rows.part_of == i], rows.labels[rows.part_of == j])
-        if len(both):
-            found[f"{names[i]}, {names[j]}"] = tuple(rows.class_names[label] for label in both)
-    return found
-
-
 def write_findings(rows: AuditRows, suspects: Sequence[LabelSuspect], out: Path) -> int:
     """Write one line per finding and return how many there are."""
     header = ("finding", "image", "class", "part", "other image", "other class", "other part", "value")
@@ -166,60 +146,45 @@ def write_findings(rows: AuditRows, suspects: Sequence[LabelSuspect], out: Path)
     return len(lines)
 
 
-def kept_rows(rows: AuditRows) -> list[int]:
-    """Return the rows of a table without copies: the first of each stays.
+def write_clean(rows: AuditRows, out: Path) -> int:
+    """Write a table of the images without copies and unreadable files, for `data=table`, and return its length.
 
-    Of exact copies in different classes none stays: either label may be wrong.
+    The first of several copies stays. Of exact copies in different classes none stays: either label may be wrong.
     """
+    require(
+        out.suffix.lower() == ".csv", f"--write-clean writes a CSV table: give a name that ends in .csv; got '{out}'"
+    )
+    table, files = rows.table, rows.table.images
+    assert isinstance(files, ImageFiles)
     gone = set(rows.scans.faults)
     for pair in sorted(rows.pairs, key=lambda pair: not pair.is_exact):
-        if pair.is_exact and rows.labels[pair.first] != rows.labels[pair.second]:
+        if pair.is_exact and table.labels[pair.first] != table.labels[pair.second]:
             gone.add(pair.first)
         # A near copy of a removed image stays.
         if pair.is_exact or pair.first not in gone:
             gone.add(pair.second)
-    return [row for row in range(len(rows.labels)) if row not in gone]
-
-
-def write_clean(rows: AuditRows, photos: ImageTable, out: Path) -> int:
-    """Write a table of the images without copies and unreadable files, for `data=table`, and return its length."""
-    require(
-        out.suffix.lower() == ".csv", f"--write-clean writes a CSV table: give a name that ends in .csv; got '{out}'"
-    )
-    files = photos.images
-    assert isinstance(files, ImageFiles)
     columns = {
         "path": [str(path.resolve()) for path in files.paths],
-        "label": [rows.class_names[label] for label in rows.labels],
-        **_further_columns(rows, photos),
+        "label": [table.class_names[label] for label in table.labels],
     }
-    lines = [tuple(column[row] for column in columns.values()) for row in kept_rows(rows)]
+    if len(rows.part_names) > 1:
+        parts = [rows.part_names[part] for part in rows.part_of]
+        columns["split"] = ["" if part == "in no part" else part for part in parts]
+    numbers = {
+        "is_query": table.is_query,
+        "is_gallery": table.is_gallery,
+        "group": table.groups,
+        "category": table.super_labels,
+        **({} if files.boxes is None else dict(zip(("x1", "y1", "x2", "y2"), files.boxes.T, strict=True))),
+    }
+    columns |= {name: [str(int(value)) for value in column] for name, column in numbers.items() if column is not None}
+    lines = [line for row, line in enumerate(zip(*columns.values(), strict=True)) if row not in gone]
     _write(out, tuple(columns), lines)
     return len(lines)
 
 
-def _further_columns(rows: AuditRows, photos: ImageTable) -> dict[str, list[str]]:
-    """Return the parts and whatever else is known of the images, under the names that a table has for them."""
-    found = {}
-    if len(rows.part_names) > 1:
-        parts = [rows.part_names[part] for part in rows.part_of]
-        found["split"] = ["" if part == "in no part" else part for part in parts]
-    named = {
-        "is_query": photos.is_query,
-        "is_gallery": photos.is_gallery,
-        "group": photos.groups,
-        "category": photos.super_labels,
-    }
-    found |= {name: [str(int(value)) for value in column] for name, column in named.items() if column is not None}
-    boxes = photos.images.boxes if isinstance(photos.images, ImageFiles) else None
-    if boxes is not None:
-        edges = zip(("x1", "y1", "x2", "y2"), boxes.T, strict=True)
-        found |= {name: [str(int(value)) for value in column] for name, column in edges}
-    return found
-
-
 def _named(rows: AuditRows, row: int) -> tuple[str, str, str]:
-    return rows.identifiers[row], rows.class_names[rows.labels[row]], rows.part_names[rows.part_of[row]]
+    return rows.names[row], rows.table.class_names[rows.table.labels[row]], rows.part_names[rows.part_of[row]]
 
 
 def _write(out: Path, header: Sequence[str], lines: Sequence[Sequence[str]]) -> None:

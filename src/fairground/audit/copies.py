@@ -12,12 +12,13 @@ and images with fewer than 8 bits are too plain to be judged.
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
 
-from fairground.contracts.table import Images
+from fairground.contracts.table import Images, ImageTable
 from fairground.errors import DataError
 from fairground.files import read_bytes, shown
 from fairground.loading.decoding import for_each, open_picture, picture_size
@@ -137,15 +138,22 @@ class CopyPair(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class AuditRows:
-    """What findings are about, row by row: labels, names, parts by number, what was seen, and all pairs of copies."""
+    """What findings are about, row by row: names, parts by number, what was seen, and all pairs of copies."""
 
-    identifiers: tuple[str, ...]
-    labels: np.ndarray
-    class_names: tuple[str, ...]
+    table: ImageTable
     part_names: tuple[str, ...]
     part_of: np.ndarray
     scans: ImageScan
     pairs: tuple[CopyPair, ...] = ()
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return self.table.identifiers or tuple(f"row {row}" for row in range(len(self.table.labels)))
+
+    @cached_property
+    def readable(self) -> np.ndarray:
+        """The rows that can be read."""
+        return np.setdiff1d(np.arange(len(self.part_of)), list(self.scans.faults))
 
 
 class NearDuplicates(NamedTuple):
@@ -160,8 +168,9 @@ class NearDuplicates(NamedTuple):
     in_other_class: np.ndarray
 
 
-def exact_copies(rows: AuditRows, readable: np.ndarray) -> tuple[Copies, list[CopyPair]]:
+def exact_copies(rows: AuditRows) -> tuple[Copies, list[CopyPair]]:
     """Return the images that occur several times, byte for byte; each later copy with the first."""
+    readable = rows.readable
     hashes = rows.scans.hashes[readable]
     _, first, group, counts = np.unique(hashes, return_index=True, return_inverse=True, return_counts=True)
     is_copy, other = counts[group] > 1, first[group]
@@ -171,20 +180,20 @@ def exact_copies(rows: AuditRows, readable: np.ndarray) -> tuple[Copies, list[Co
     ]
     copies = Copies(
         images=int(is_copy.sum()),
-        across_parts=int(_is_mixed(group, rows.part_of[readable])[group].sum()),
-        across_classes=int(_is_mixed(group, rows.labels[readable])[group].sum()),
+        across_parts=_n_mixed(group, rows.part_of[readable]),
+        across_classes=_n_mixed(group, rows.table.labels[readable]),
         examples=_named(rows, pairs),
     )
     return copies, pairs
 
 
-def near_copies(rows: AuditRows, readable: np.ndarray) -> tuple[Copies | None, list[CopyPair]]:
+def near_copies(rows: AuditRows) -> tuple[Copies | None, list[CopyPair]]:
     """Return the images that nearly equal another; None where there are no pictures."""
-    bits = rows.scans.bits
+    bits, readable = rows.scans.bits, rows.readable
     if bits is None or not len(readable):
         return None, []
     _, identity = np.unique(rows.scans.hashes[readable], return_inverse=True)
-    found = find_near_duplicates(bits[readable], identity, rows.part_of[readable], rows.labels[readable])
+    found = find_near_duplicates(bits[readable], identity, rows.part_of[readable], rows.table.labels[readable])
     best = np.where(found.in_other_part >= 0, found.in_other_part, found.nearest)
     places = sorted({(min(a, b), max(a, b)) for a, b in enumerate(best.tolist()) if b >= 0})
     pairs = [CopyPair(int(readable[a]), int(readable[b]), False) for a, b in places]
@@ -197,20 +206,16 @@ def near_copies(rows: AuditRows, readable: np.ndarray) -> tuple[Copies | None, l
     return copies, pairs
 
 
-def _is_mixed(group: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return for each group whether its members have different values."""
-    if not len(group):
-        return np.zeros(0, bool)
-    low, high = np.full(group.max() + 1, np.iinfo(np.int64).max), np.full(group.max() + 1, -1)
-    np.minimum.at(low, group, values)
-    np.maximum.at(high, group, values)
-    return np.asarray(low != high)
+def _n_mixed(group: np.ndarray, values: np.ndarray) -> int:
+    """Return how many members have groups with different values."""
+    distinct = np.unique(np.stack([group, values]), axis=1)[0]
+    return int((np.bincount(distinct)[group] > 1).sum())
 
 
 def _named(rows: AuditRows, pairs: list[CopyPair]) -> tuple[tuple[str, str], ...]:
     """Return the names of a few pairs, leaks between parts first."""
     pairs = sorted(pairs, key=lambda pair: rows.part_of[pair.first] == rows.part_of[pair.second])
-    return tuple((rows.identifiers[pair.first], rows.identifiers[pair.second]) for pair in pairs[:_SHOWN])
+    return tuple((rows.names[pair.first], rows.names[pair.second]) for pair in pairs[:_SHOWN])
 
 
 def count_bits(bits: np.ndarray) -> np.ndarray:

@@ -13,17 +13,15 @@ Departures from the paper
     No probability is estimated and no threshold is set: images are ranked, and people look at them.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from fairground.audit.copies import Progress
-from fairground.contracts.table import Dataset, Images, ImageTable
+from fairground.audit.copies import AuditRows, Progress
+from fairground.contracts.table import Images
 from fairground.errors import DataError, require
 from fairground.evaluation.embed import embed_blocks
-from fairground.loading.image_dataset import PhotoDataset
 from fairground.transforms.plain import PlainTransform
 from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
 
@@ -131,25 +129,17 @@ def weakness(n_suspects: int, n_images: int) -> str:
     if n_images == 0 or n_suspects <= _MOST * n_images:
         return ""
     share = 100 * (1 - n_suspects / n_images)
-    return f"only {share:.0f} % of images lie nearest to their own class, so being suspect says little here"
+    return f"only {share:.0f} % of images are nearest to their own class, so being suspect says little here"
 
 
-def readable_table(dataset: Dataset, faults: Sequence[int]) -> tuple[ImageTable, np.ndarray]:
-    """Return the table of a data set and the rows of it that can be read."""
-    table = dataset.photos() if isinstance(dataset, PhotoDataset) else dataset.load()
-    return table, np.setdiff1d(np.arange(len(table.labels)), np.array(list(faults), np.int64))
-
-
-def label_suspects(
-    table: ImageTable, rows: np.ndarray, progress: Progress = lambda *_: None
-) -> tuple[LabelSuspect, ...]:
+def label_suspects(audited: AuditRows, progress: Progress = lambda *_: None) -> tuple[LabelSuspect, ...]:
     """Return the images that are nearer to another class than to their own, most suspect first."""
+    table, rows = audited.table, audited.readable
     found = suspect_labels(features_of(table.images, rows, progress), table.labels[rows])
-    names = table.identifiers or tuple(f"row {row}" for row in range(len(table.labels)))
     return tuple(
         LabelSuspect(
             row=int(rows[place]),
-            name=names[rows[place]],
+            name=audited.names[rows[place]],
             label=table.class_names[table.labels[rows[place]]],
             suggested=table.class_names[found.suggested[place]],
             suspicion=float(found.scores[place]),

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from fairground.audit.audit import Audit
     from fairground.audit.copies import AuditRows, Copies
     from fairground.audit.label_errors import LabelSuspect
-    from fairground.contracts.table import Dataset, ImageTable
     from fairground.spec.run import ComponentSpec
 
 #: unreadable files and suspects printed, and images per class next to a suspect on the page
@@ -52,24 +51,23 @@ def check(
     """
     asked, split = _parts(path, words or [], dataset)
     from fairground.audit.audit import audit_in_detail
-    from fairground.audit.label_errors import label_suspects, readable_table
+    from fairground.audit.label_errors import label_suspects
     from fairground.spec.identity import data_name
     from fairground.training.build import build_dataset
 
     opened = build_dataset(asked)
     with counted("looking at images", is_quiet=quiet) as tell:
         found, rows = audit_in_detail(opened, split, lambda done, of: tell("", done, of))
-        table, readable = readable_table(opened, list(rows.scans.faults))
         suspects = None
         if labels or page is not None:
-            suspects = label_suspects(table, readable, lambda done, of: tell("judging labels", done, of))
-    written = _write_asked(opened, table, rows, suspects or (), page=page, csv=csv, clean=clean)
+            suspects = label_suspects(rows, lambda done, of: tell("judging labels", done, of))
+    written = _write_asked(rows, suspects or (), page=page, csv=csv, clean=clean)
 
     def lines() -> Iterator[str]:
         name = data_name({"name": asked.name, **asked.settings})
         yield from _lines(found, name if name == asked.name else f"{name} ({asked.name})")
         if suspects is not None:
-            yield from _suspect_lines(suspects, len(readable))
+            yield from _suspect_lines(suspects, len(rows.readable))
         yield from written
 
     named = None if suspects is None else [asdict(one) for one in suspects]
@@ -144,8 +142,6 @@ def _suspect_lines(suspects: Sequence["LabelSuspect"], n_images: int) -> Iterato
 
 
 def _write_asked(
-    dataset: "Dataset",
-    table: "ImageTable",
     rows: "AuditRows",
     suspects: Sequence["LabelSuspect"],
     *,
@@ -155,46 +151,44 @@ def _write_asked(
 ) -> list[str]:
     """Write the requested files and return a sentence about each."""
     from fairground.audit.audit import write_clean, write_findings
-    from fairground.loading.image_dataset import PhotoDataset
+    from fairground.loading.image_dataset import ImageFiles
 
     said = []
     if csv is not None:
         said.append(f"wrote {csv}: {write_findings(rows, suspects, csv):,} findings")
     if clean is not None:
         require(
-            isinstance(dataset, PhotoDataset),
+            isinstance(rows.table.images, ImageFiles),
             "--write-clean lists image files; this data set has none: use --csv to see the copies",
         )
-        assert isinstance(dataset, PhotoDataset)
-        n = write_clean(rows, dataset.photos(), clean)
+        n = write_clean(rows, clean)
         said.append(
-            f"wrote {clean}: {n:,} of {len(rows.labels):,} images; train on it with data=table data.path={clean}"
+            f"wrote {clean}: {n:,} of {len(rows.part_of):,} images; train on it with data=table data.path={clean}"
         )
     if page is not None:
-        require(table.images.is_picture, "--page shows pictures; features have none: use --csv to list the suspects")
-        said.append(f"wrote {_write_page(table, rows, suspects, page)}")
+        require(
+            rows.table.images.is_picture, "--page shows pictures; features have none: use --csv to list the suspects"
+        )
+        said.append(f"wrote {_write_page(rows, suspects, page)}")
     return said
 
 
-def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["LabelSuspect"], out: Path) -> Path:
+def _write_page(rows: "AuditRows", suspects: Sequence["LabelSuspect"], out: Path) -> Path:
     import numpy as np
 
     from fairground.audit.label_errors import weakness
     from fairground.deploy.inputs import thumbnail
     from fairground.reporting.picture_pages import MOST, ClassExamples, Shown, ShownSuspect, write_suspects
 
+    table = rows.table
     is_sound = np.ones(len(table.labels), bool)
     is_sound[[one.row for one in suspects]] = False
     is_sound[list(rows.scans.faults)] = False
 
     def examples(name: str) -> ClassExamples:
         chosen = np.flatnonzero((table.labels == table.class_names.index(name)) & is_sound)[:_EXAMPLES]
-        names = [f"row {row}" if table.identifiers is None else table.identifiers[row] for row in chosen]
-        pictures = [thumbnail(table.images, int(row)) for row in chosen]
-        return ClassExamples(
-            name=name,
-            pictures=tuple(Shown(name=one, picture=picture) for one, picture in zip(names, pictures, strict=True)),
-        )
+        pictures = [Shown(name=rows.names[row], picture=thumbnail(table.images, int(row))) for row in chosen]
+        return ClassExamples(name=name, pictures=tuple(pictures))
 
     shown = [
         ShownSuspect(
@@ -205,7 +199,7 @@ def _write_page(table: "ImageTable", rows: "AuditRows", suspects: Sequence["Labe
         )
         for one in suspects[:MOST]
     ]
-    n_images = len(table.labels) - len(rows.scans.faults)
+    n_images = len(rows.readable)
     weak = weakness(len(suspects), n_images)
     return write_suspects(shown, n_found=len(suspects), n_images=n_images, weakness=weak, out=out)
 
