@@ -52,7 +52,7 @@ def step(loss: str) -> tuple[float, float, float]:
     spec = load_run(protocol="laptop", overrides=parse_overrides([f"loss={loss}", *WORDS]))
     parts = assemble(spec)
     with tempfile.TemporaryDirectory() as folder:
-        training = Training(spec=spec, parts=parts, checkpoints=Checkpoints(Path(folder)))
+        training = Training(parts=parts, checkpoints=Checkpoints(Path(folder)))
         parts.model.train()
         parts.loader.start_epoch()
         with PeakMemory() as peak:

@@ -126,7 +126,7 @@ def _training(root: Path, prepared: int) -> Training:
             "training.batches_per_epoch": 1000,
         }
     )
-    training = Training(spec=spec, parts=assemble(spec), checkpoints=Checkpoints(root.parent / f"run{prepared}"))
+    training = Training(parts=assemble(spec), checkpoints=Checkpoints(root.parent / f"run{prepared}"))
     training.parts.model.train()
     training.parts.loader.start_epoch()
     return training

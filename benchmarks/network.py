@@ -161,9 +161,9 @@ def batch_seconds(folder: str, trainable: str) -> tuple[float, np.ndarray]:
     parts.table.images.prepare()
     told: list[int] = []
     begun = time.process_time()
-    parts = prepare_inputs(parts, spec, listen=lambda event: told.append(event["of"]))
+    parts = prepare_inputs(parts, listen=lambda event: told.append(event["of"]))
     speed = (told[0] if told else 0) / (time.process_time() - begun)
-    training = Training(spec=spec, parts=parts, checkpoints=Checkpoints(Path(folder)))
+    training = Training(parts=parts, checkpoints=Checkpoints(Path(folder)))
     parts.model.train()
     parts.loader.start_epoch()
     return _best(training.batch), np.array(speed)

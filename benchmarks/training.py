@@ -36,7 +36,7 @@ def _throughput() -> Table:
     for words in (("loss=contrastive",), ("loss=triplet", "miner=distance_weighted")):
         spec = load_run(overrides=parse_overrides(words))
         with tempfile.TemporaryDirectory() as folder:
-            training = Training(spec=spec, parts=assemble(spec), checkpoints=Checkpoints(Path(folder)))
+            training = Training(parts=assemble(spec), checkpoints=Checkpoints(Path(folder)))
             training.parts.model.train()
             training.parts.loader.start_epoch()
             times = best_times({"walk": lambda t=training: _walk(t), "bare": _bare_loop(words)}, turns=15)

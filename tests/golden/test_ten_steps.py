@@ -34,7 +34,7 @@ def losses_of(words: tuple[str, ...]) -> list[float]:
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder, torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        training = Training(spec=spec, parts=assemble(spec), checkpoints=Checkpoints(Path(folder)))
+        training = Training(parts=assemble(spec), checkpoints=Checkpoints(Path(folder)))
         training.begin()
         for _ in range(10):
             before = training.progress.loss_sum

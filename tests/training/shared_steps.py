@@ -11,9 +11,8 @@ from safetensors.torch import save_file
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training
-from fairground.training.process_group import ALONE, ProcessGroup
+from fairground.training.process_group import ALONE, ProcessGroup, joined
 from fairground.training.run import share_out
-from fairground.training.torchrun import joined
 from tests.training.tiny import tiny
 
 METHODS = {
@@ -37,7 +36,7 @@ def twenty_steps(words: tuple[str, ...], group: ProcessGroup = ALONE) -> tuple[l
         torch.manual_seed(0)
         parts = assemble(spec)
         parts = share_out(parts, group)
-        training = Training(spec=spec, parts=parts, checkpoints=Checkpoints(Path(folder)))
+        training = Training(parts=parts, checkpoints=Checkpoints(Path(folder)))
         training.begin()
         training.parts.model.train()
         for _ in range(20):

@@ -10,8 +10,8 @@ import torch
 from fairground.records.events import BatchTrained
 from fairground.spec.load import load_run
 from fairground.spec.settings import parse_overrides
+from fairground.training.process_group import joined
 from fairground.training.run import run
-from fairground.training.torchrun import joined
 
 if __name__ == "__main__":
     torch.set_num_threads(1)

@@ -22,7 +22,7 @@ def test_frozen_stages_keep_weights_and_statistics_and_the_rest_moves(trainable:
     spec = tiny(f"training.trainable={trainable}", "training.views=0")
     parts = assemble(spec)
     before = {name: value.clone() for name, value in parts.model.state_dict().items()}
-    training = Training(spec=spec, parts=parts, checkpoints=Checkpoints(tmp_path))
+    training = Training(parts=parts, checkpoints=Checkpoints(tmp_path))
     training.begin()
     training.parts.model.train()
     training.parts.loader.start_epoch()

@@ -45,7 +45,7 @@ def test_an_average_by_hand():
 
 def training(tmp_path, *words):
     spec = tiny(*words)
-    return Training(spec=spec, parts=assemble(spec), checkpoints=Checkpoints(tmp_path))
+    return Training(parts=assemble(spec), checkpoints=Checkpoints(tmp_path))
 
 
 def test_the_trunk_rests_and_then_moves(tmp_path):

@@ -10,8 +10,8 @@ from fairground.errors import InputError, SealError, StoreError
 from fairground.records.events import Note
 from fairground.records.run_folder import RunFolder, locked
 from fairground.spec.identity import name_of
+from fairground.training.measure import SealedRows
 from fairground.training.run import run
-from fairground.training.seal import SealedRows
 from tests.training.tiny import tiny
 
 

@@ -113,7 +113,7 @@ def events_of(*words: str, home: Path) -> tuple[Any, list[StagesCached]]:
 def test_embeddings_from_the_cache_are_those_of_the_images_up_to_float16(trainable: str, tmp_path: Path) -> None:
     spec = tiny(f"training.trainable={trainable}")
     plain, rows = assemble(spec), np.arange(40)
-    cached = prepare_inputs(assemble(spec), spec, listen=lambda _: None)
+    cached = prepare_inputs(assemble(spec), listen=lambda _: None)
     wanted = embed(plain.model, plain.table.images, rows, plain.transform)
     found = embed(cached.model, cached.table.images, rows, cached.transform)
     assert torch.allclose(found, wanted, atol=1e-3 * float(wanted.abs().max()))
@@ -144,7 +144,7 @@ def test_the_digits_do_not_depend_on_which_rows_were_computed_before(tmp_path: P
     fresh, _ = events_of(*LAST, home=tmp_path / "one")
     shutil.rmtree(tmp_path / "cache")
     spec = tiny(*LAST)
-    parts = prepare_inputs(assemble(spec), spec, listen=lambda _: None)
+    parts = prepare_inputs(assemble(spec), listen=lambda _: None)
     remove_cache(list_caches()[0])
     odd = np.arange(1, len(parts.table.labels), 5)
     parts.transform.evaluate(parts.table.images, odd)
@@ -180,20 +180,20 @@ def test_a_stored_run_is_measured_from_its_images(tmp_path: Path) -> None:
 
 def test_many_fill_one_cache_at_once(tmp_path: Path) -> None:
     spec = tiny(*LAST, "data.per_class=40")
-    alone = prepare_inputs(assemble(spec), spec, listen=lambda _: None)
+    alone = prepare_inputs(assemble(spec), listen=lambda _: None)
     rows = alone.split.train
     wanted = [alone.transform.cache.read(f"view-{view:04d}", rows) for view in range(3)]  # type: ignore[attr-defined]
     remove_cache(list_caches()[0])
     told: list[list[Any]] = [[], []]
     workers = [
-        threading.Thread(target=lambda own=own: prepare_inputs(assemble(spec), spec, listen=own.append)) for own in told
+        threading.Thread(target=lambda own=own: prepare_inputs(assemble(spec), listen=own.append)) for own in told
     ]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
     assert all(own and own[-1].n_done == own[-1].n_views for own in told if own)
-    both = prepare_inputs(assemble(spec), spec, listen=lambda _: None)
+    both = prepare_inputs(assemble(spec), listen=lambda _: None)
     found = [both.transform.cache.read(f"view-{view:04d}", rows) for view in range(3)]  # type: ignore[attr-defined]
     assert all(np.array_equal(one, other) for one, other in zip(wanted, found, strict=True))
 

@@ -15,8 +15,8 @@ from fairground.errors import InputError
 from fairground.records.store import Store
 from fairground.spec.load import load_run
 from fairground.spec.settings import parse_overrides
+from fairground.training.process_group import convert_batch_norms, shard_slice
 from fairground.training.run import run
-from fairground.training.torchrun import convert_batch_norms, shard_slice
 from tests.patience import PATIENCE
 from tests.training.shared_steps import METHODS, twenty_steps
 from tests.training.tiny import tiny_words

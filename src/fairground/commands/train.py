@@ -116,7 +116,7 @@ def _process_group() -> "AbstractContextManager[ProcessGroup | None]":
     """Join the other processes, if torchrun started several."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return nullcontext()
-    from fairground.training.torchrun import joined
+    from fairground.training.process_group import joined
 
     return joined()
 

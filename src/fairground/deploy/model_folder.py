@@ -35,10 +35,11 @@ from fairground.records.arrays import array_names, read_arrays
 from fairground.records.run_folder import RunFolder, resolve_run, stored_spec
 from fairground.records.store import Store
 from fairground.spec.run import ComponentSpec, TrainingSpec
-from fairground.training.assemble import best_device, build_model, build_transform
+from fairground.training.assemble import Assembled, build_model, build_transform
+from fairground.training.build import best_device
 from fairground.training.checkpoint import from_bytes, to_bytes
 from fairground.training.measure import view_of
-from fairground.training.stored_run import Reopened, missing_place, profile_of, read_profile, reopen, selected_weights
+from fairground.training.stored_run import missing_place, read_profile, reopen, selected_weights
 
 WEIGHTS = "weights.safetensors"
 METADATA = "model.json"
@@ -140,8 +141,7 @@ def model_of_run(home: Path, name: str, *, measured: bool = True) -> UsableModel
         notes = (*notes, DATA_GONE)
     else:
         run = reopen(home, folder.name)
-        profile = profile_of(spec, run.parts)
-        model, transform, device = run.parts.model, run.parts.transform, run.parts.device
+        profile, model, transform, device = run.profile(), run.model, run.transform, run.device
         if measured:
             scores, thresholds = _validation(run)
             # The test split is not opened: intervals come from what each query scored.
@@ -184,22 +184,21 @@ def untrained(trunk: ComponentSpec) -> ComponentSpec:
     return ComponentSpec(name=trunk.name, settings=settings)
 
 
-def _validation(run: Reopened) -> tuple[tuple[MeasuredScore, ...], tuple[Threshold, ...]]:
+def _validation(parts: Assembled) -> tuple[tuple[MeasuredScore, ...], tuple[Threshold, ...]]:
     """Return the validation scores with intervals over classes, and the thresholds."""
-    parts, evaluation = run.parts, run.spec.evaluation
-    rows = parts.split.validation
+    rows, evaluation = parts.split.validation, parts.spec.evaluation
     if len(rows) == 0:
         return (), ()
     embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device).cpu()
     # A bootstrap over one class says nothing about other classes.
     bootstrap = Bootstrap() if len(np.unique(parts.table.labels[rows])) > 1 else None
-    view = view_of(run.spec, parts, embeddings, rows)
+    view = view_of(parts, embeddings, rows)
     detail = evaluate_in_detail(view, evaluation.metrics, lone=evaluation.lone, bootstrap=bootstrap)
     scores = [
         _measured(metric, "validation", value, detail.intervals.get(metric)) for metric, value in detail.scores.items()
     ]
     some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _ROWS)).astype(np.int64))
-    return tuple(scores), thresholds_of(view_of(run.spec, parts, embeddings[some], rows[some]))
+    return tuple(scores), thresholds_of(view_of(parts, embeddings[some], rows[some]))
 
 
 def _measured(metric: str, split: str, value: float, interval: BootstrapInterval | None) -> MeasuredScore:
@@ -209,13 +208,13 @@ def _measured(metric: str, split: str, value: float, interval: BootstrapInterval
     return replace(score, low=interval.low, high=interval.high, confidence=interval.confidence)
 
 
-def _interval(path: Path, run: Reopened, metric: str) -> BootstrapInterval | None:
+def _interval(path: Path, run: Assembled, metric: str) -> BootstrapInterval | None:
     is_stored = path.is_file() and run.spec.evaluation.report == "selected"
     if not is_stored or f"per_query/{metric}" not in array_names(path):
         return None
     arrays = read_arrays(path, [f"per_query/{metric}", "is_counted"])
     values, is_counted = arrays[f"per_query/{metric}"], arrays["is_counted"]
-    table, rows = run.parts.table, run.parts.split.test
+    table, rows = run.table, run.split.test
     if table.is_query is not None and table.is_query[rows].any():
         rows = rows[table.is_query[rows]]
     labels = table.labels[rows]

@@ -38,9 +38,9 @@ from fairground.spec.run import RunSpec
 from fairground.training.assemble import build_loss, build_miner, build_regulariser
 from fairground.training.build import build, build_split, load_table, seeded
 from fairground.training.loader import Loader
+from fairground.training.measure import SealedRows
 from fairground.training.model import EmbeddingModel
 from fairground.training.optimiser import build_optimiser
-from fairground.training.seal import SealedRows
 from fairground.training.stage_cache import PLAIN, CachedViews, StageCache
 from fairground.training.step import Stepper
 from fairground.trunks.features import FeaturesTrunk

@@ -21,10 +21,11 @@ from fairground.errors import DataError, InputError, require
 from fairground.evaluation.embed import embed_blocks
 from fairground.records.record import KnownBug, PretrainedWeights
 from fairground.spec.identity import Purpose, child_seed
-from fairground.spec.run import ComponentSpec, EvaluationSpec, RunSpec, TrainingSpec
+from fairground.spec.run import ComponentSpec, RunSpec, TrainingSpec
 from fairground.training.build import (
     ExternalLoss,
     ExternalMiner,
+    best_device,
     build,
     build_split,
     fingerprint_of,
@@ -33,15 +34,16 @@ from fairground.training.build import (
 )
 from fairground.training.gradient_cache import require_chunks_alone
 from fairground.training.loader import Loader
-from fairground.training.model import EmbeddingModel, n_frozen_stages
+from fairground.training.model import EmbeddingModel, InputProfile, n_frozen_stages
 from fairground.training.optimiser import WeightAverage, build_optimiser, require_weights
 from fairground.training.step import Stepper
 
 
 @dataclass(frozen=True, kw_only=True)
 class Assembled:
-    """A run's live objects. Only `seal` of training/run.py may look at `split.test`."""
+    """A run's live objects. Only through `SealedRows` may anything look at `split.test`."""
 
+    spec: RunSpec
     table: ImageTable
     split: SplitRows
     transform: Transform
@@ -59,9 +61,28 @@ class Assembled:
     def model(self) -> EmbeddingModel:
         return self.stepper.model
 
-    def on_sphere(self, evaluation: EvaluationSpec) -> bool:
+    @property
+    def on_sphere(self) -> bool:
         """Whether embeddings are evaluated at unit length: as asked, else as the loss compares them."""
-        return self.stepper.loss.on_sphere if evaluation.normalise is None else evaluation.normalise
+        asked = self.spec.evaluation.normalise
+        return self.stepper.loss.on_sphere if asked is None else asked
+
+    def profile(self) -> InputProfile:
+        images, trained = self.table.images, np.unique(self.table.labels[self.split.train])
+        # A few hundred are enough to see whether all have one size.
+        sizes = images.sizes(np.arange(min(len(images), 512))) if images.is_picture else np.zeros((0, 2))
+        is_one_size = len(sizes) > 0 and bool((sizes == sizes[0]).all())
+        return InputProfile(
+            is_picture=images.is_picture,
+            channels=images.channels,
+            size=(int(sizes[0, 0]), int(sizes[0, 1])) if is_one_size else None,
+            classes=tuple(self.table.class_names[label] for label in trained),
+            embedding_dim=self.model.head.embedding_dim,
+            is_normalised=self.on_sphere,
+            preprocessing=self.model.trunk.preprocessing,
+            data_fingerprint=self.data_fingerprint,
+            split_fingerprint=self.split_fingerprint,
+        )
 
 
 def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
@@ -91,6 +112,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     digest = model.trunk.weights_fingerprint
     weights = PretrainedWeights(name=str(spec.trunk.settings.get("weights", "")), hash=digest) if digest else None
     return Assembled(
+        spec=spec,
         table=table,
         split=split,
         transform=transform,
@@ -271,11 +293,6 @@ def start_head(parts: Assembled) -> None:
         head.fit_classes(blocks, torch.from_numpy(parts.table.labels[rows]))
     else:
         head.fit(blocks)
-
-
-def best_device() -> torch.device:
-    """Return the machine's accelerator if it has one, otherwise the CPU."""
-    return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
 
 
 def _generator(seed: int, purpose: Purpose, device: torch.device) -> torch.Generator:

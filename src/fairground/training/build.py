@@ -56,6 +56,11 @@ def build_split(part: ComponentSpec) -> Split:
     return found
 
 
+def best_device() -> torch.device:
+    """Return the machine's accelerator if it has one, otherwise the CPU."""
+    return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
+
+
 @contextmanager
 def torch_threads(n: int | None) -> Iterator[None]:
     """Let torch use `n` threads inside the block, if given; what the block changes is undone as well."""

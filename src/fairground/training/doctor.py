@@ -356,11 +356,11 @@ def _setting(spec: RunSpec, name: str) -> str | None:
 class Doctor:
     """Watches one run. `progress` holds all it remembers, except sums over class vectors, which stay on the device."""
 
-    def __init__(self, spec: RunSpec, parts: Assembled) -> None:
-        self._spec, self._parts = spec, parts
+    def __init__(self, parts: Assembled) -> None:
+        self._parts = parts
         self._n_classes = int(parts.loader.labels.max()) + 1
         self._weights = list(parts.model.parameters())
-        stepper, asked = parts.stepper, spec.optimiser
+        stepper, asked = parts.stepper, parts.spec.optimiser
         is_decayed = asked.loss_weight_decay > 0 and asked.name != "adamw"
         ends = (self._n_classes, parts.model.head.embedding_dim)
         #: of the first learnable tensor of the loss with one or several vectors per class
@@ -393,7 +393,7 @@ class Doctor:
         seen = collapse_of(some)
         hubness = largest_hub = 0.0
         if len(some) > 2 and seen.kind not in ("not_finite", "zero", "point"):
-            view = EmbeddingView(some, classes, normalise=self._parts.on_sphere(self._spec.evaluation))
+            view = EmbeddingView(some, classes, normalise=self._parts.on_sphere)
             found = analyse(view, analyses=["hubness"])["hubness"].values
             hubness, largest_hub = found["hubness"], found["largest_hub"]
         proxies = {} if self._proxies is None or not progress.epoch else self._proxies.judge()
@@ -411,7 +411,7 @@ class Doctor:
     def findings(self, progress: "Progress") -> list[Finding]:
         """Return the signs that are new, and note them in `progress`."""
         n_train = len(self._parts.split.train)
-        run = WatchedRun(self._spec, progress.history, progress.rows, self._n_classes, n_train, progress.step)
+        run = WatchedRun(self._parts.spec, progress.history, progress.rows, self._n_classes, n_train, progress.step)
         known = {finding.sign for finding in progress.findings}
         found = []
         for name, sign in SIGNS.items():

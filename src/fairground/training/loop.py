@@ -67,7 +67,6 @@ class Progress:
 class Training:
     """One run under way, watched by the doctor unless `is_watched` is false, which changes no result."""
 
-    spec: RunSpec
     parts: Assembled
     checkpoints: Checkpoints
     #: the rows whose scores select, where the spec lets others than those of the validation split do so
@@ -82,7 +81,8 @@ class Training:
     is_watched: bool = True
 
     def __post_init__(self) -> None:
-        self.doctor = Doctor(self.spec, self.parts) if self.is_watched else None
+        self.spec: RunSpec = self.parts.spec
+        self.doctor = Doctor(self.parts) if self.is_watched else None
         self.select_by = metric_named(self.spec.evaluation.select_by)
         self.schedule = Schedule(self.spec, self.parts.stepper.optimiser, self.parts.model, self.parts.n_batches)
 
@@ -234,7 +234,7 @@ class Training:
 
     def _scores(self, embeddings: Tensor, rows: np.ndarray) -> dict[str, float]:
         scores: dict[str, float] = self.group.broadcast_object(
-            lambda: dict(measure(self.spec, self.parts, embeddings, rows).scores)
+            lambda: dict(measure(self.parts, embeddings, rows).scores)
         )
         return scores
 

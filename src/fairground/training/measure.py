@@ -1,28 +1,63 @@
-"""What a run's embeddings score, and some of its queries with their nearest neighbours as pictures."""
+"""The sealed test split, what a run's embeddings score, and some queries with their neighbours as pictures."""
+
+from collections.abc import Callable
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from fairground.contracts.table import Images, ImageTable
+from fairground.errors import SealError, require
 from fairground.evaluation.embed import pretrained_embeddings
 from fairground.evaluation.embedding_view import EmbeddingView
 from fairground.evaluation.metric_scores import Evaluation, evaluate_in_detail
-from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled
 
 
-def measure(spec: RunSpec, parts: Assembled, embeddings: Tensor, rows: np.ndarray) -> Evaluation:
-    view = view_of(spec, parts, embeddings, rows)
-    return evaluate_in_detail(view, spec.evaluation.metrics, lone=spec.evaluation.lone)
+class SealedRows:
+    """Row numbers of a test split that cannot be read before selection is over.
+
+    A validation score may be looked at any number of times; a test score looked at once has begun to select. Every
+    opening is reported to the `witness`.
+    """
+
+    def __init__(self, rows: np.ndarray, *, witness: Callable[[str], None] | None = None) -> None:
+        self._rows = rows
+        self._witness = witness
+        self._ended_by: str | None = None
+
+    @property
+    def is_sealed(self) -> bool:
+        return self._ended_by is None
+
+    def end_selection(self, how: str) -> None:
+        self._ended_by = how
+
+    def open(self) -> np.ndarray:
+        require(
+            not self.is_sealed,
+            "the test split is sealed until training and selection are over; measure on validation instead",
+            SealError,
+        )
+        if self._witness is not None:
+            self._witness(f"test split opened ({len(self._rows)} images) after {self._ended_by}")
+        return self._rows
+
+    def __repr__(self) -> str:
+        return f"SealedRows({len(self._rows)} rows, {'sealed' if self.is_sealed else 'open'})"
 
 
-def view_of(spec: RunSpec, parts: Assembled, embeddings: Tensor, rows: np.ndarray) -> EmbeddingView:
+def measure(parts: Assembled, embeddings: Tensor, rows: np.ndarray) -> Evaluation:
+    asked = parts.spec.evaluation
+    return evaluate_in_detail(view_of(parts, embeddings, rows), asked.metrics, lone=asked.lone)
+
+
+def view_of(parts: Assembled, embeddings: Tensor, rows: np.ndarray) -> EmbeddingView:
     """Return the view to evaluate: unit vectors unless the loss compares raw embeddings."""
-    if spec.evaluation.principal_axes:
-        embeddings = pretrained_embeddings(embeddings, dim=spec.evaluation.principal_axes)
-    seeds = spec.evaluation.clustering_seeds
-    return view_of_rows(parts.table, embeddings, rows, normalise=parts.on_sphere(spec.evaluation), seeds=seeds)
+    asked = parts.spec.evaluation
+    if asked.principal_axes:
+        embeddings = pretrained_embeddings(embeddings, dim=asked.principal_axes)
+    return view_of_rows(parts.table, embeddings, rows, normalise=parts.on_sphere, seeds=asked.clustering_seeds)
 
 
 def view_of_rows(

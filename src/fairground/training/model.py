@@ -1,11 +1,12 @@
-"""Trunk and head joined into one model, with the batch norms and stages frozen that the spec names."""
+"""Trunk and head joined into one model, with the batch norms and stages frozen that the spec names; what it takes."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.model import Head, Mixing, Trunk
+from fairground.contracts.model import Head, Mixing, Preprocessing, Trunk
 from fairground.errors import require
 
 FreezeBatchNorm = Literal["none", "stats", "stats_and_affine"]
@@ -76,6 +77,24 @@ class EmbeddingModel(nn.Module):
 
 def _channels_last(images: Tensor) -> Tensor:
     return images.contiguous(memory_format=torch.channels_last) if images.ndim == 4 else images
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputProfile:
+    """What a run's network takes, for use where the training data is gone.
+
+    `size` is the height and width of the images, where all have one; `classes` are those trained on.
+    """
+
+    is_picture: bool
+    channels: int
+    size: tuple[int, int] | None
+    classes: tuple[str, ...]
+    embedding_dim: int
+    is_normalised: bool
+    preprocessing: Preprocessing
+    data_fingerprint: str
+    split_fingerprint: str
 
 
 def n_frozen_stages(trainable: str, trunk: Trunk, name: str) -> int:

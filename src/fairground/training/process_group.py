@@ -1,20 +1,32 @@
-"""The processes that train one model: here a group of one, which is every run not started by torchrun.
+"""The processes that train one model: usually one, or those of torchrun, equal to one process up to rounding.
 
-What a run asks its group for is all that differs between one process and many; `torchrun.py` has the group of many.
+    torchrun --nproc-per-node 2 -m fairground train loss=triplet
+
+What a run asks its group for is all that differs between one process and many. Of many, every process draws the same
+batch from a sampler in the same state and embeds its own share. The embeddings are gathered, with gradient, and every
+process mines and computes the whole loss of the whole batch: so miners, memories, proxies and samplers are the same
+everywhere and need not know. Gradients are then averaged over the processes. Only the leader writes files; evaluation
+is divided by rows.
 """
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
-from fairground.contracts.model import Mixing, Transform
+from fairground.contracts.model import Augmentation, Mixing, PlannedTransform, Transform
 from fairground.contracts.table import Images
+from fairground.errors import FairgroundError, require
 from fairground.evaluation.embed import embed
 from fairground.records.run_folder import RunFolder
-from fairground.training.checkpoint import Checkpoints
+from fairground.training.build import best_device
+from fairground.training.checkpoint import Checkpoints, Snapshot, from_bytes, to_bytes
 
 
 class ProcessGroup:
@@ -69,3 +81,236 @@ class ProcessGroup:
 
 
 ALONE = ProcessGroup()
+
+
+@contextmanager
+def joined() -> Iterator["TorchrunGroup"]:
+    if torch.accelerator.is_available():
+        rank = dist.get_node_local_rank(fallback_rank=0)
+        torch.accelerator.set_device_index(rank % torch.accelerator.device_count())
+    # Without a name torch takes what suits: gloo for CPUs, the vendor's own for accelerators.
+    dist.init_process_group()
+    try:
+        yield TorchrunGroup()
+    finally:
+        dist.destroy_process_group()
+
+
+class TorchrunGroup(ProcessGroup):
+    """The processes of one group, seen from one of them."""
+
+    def __init__(self) -> None:
+        self.rank, self.size = dist.get_rank(), dist.get_world_size()
+
+    def notes(self) -> tuple[str, ...]:
+        return (f"trained by {self.size} processes: results may differ from those of one in the last digits",)
+
+    def ready(self, model: nn.Module) -> None:
+        convert_batch_norms(model)
+
+    def shard(self, transform: Transform) -> Transform:
+        return ShardTransform(transform=transform, rank=self.rank, size=self.size)
+
+    def checkpoints(self, folder: RunFolder) -> Checkpoints:
+        return SharedCheckpoints(folder, self)
+
+    def forward(self, model: nn.Module, images: Tensor, mixing: Mixing | None) -> Tensor:
+        if mixing is not None:
+            own = shard_slice(len(mixing.partner), self.rank, self.size)
+            mixing = mixing._replace(partner=mixing.partner[own], gather=_all_gather)
+        # Dropout draws from torch's global stream: every process needs masks of its own, and the stream the same.
+        common = int(torch.randint(2**62, ()))
+        torch.manual_seed(common + 1 + self.rank)
+        embeddings = model(images, mixing)
+        torch.manual_seed(common)
+        return _all_gather(embeddings)
+
+    def all_gather(self, embeddings: Tensor) -> Tensor:
+        return _all_gather(embeddings)
+
+    def reduce_gradients(self, value: Tensor, model: nn.Module, loss: nn.Module) -> float:
+        """Average gradients and losses.
+
+        Every process computed the whole loss, so a share of the network has the gradient of as many losses as there are
+        processes, and the mean over processes is the gradient of one.
+        """
+        weights = (*model.parameters(), *loss.parameters())
+        averaged = [value.detach().reshape(1), *(weight.grad for weight in weights if weight.grad is not None)]
+        flat = torch.cat([tensor.reshape(-1) for tensor in averaged])
+        dist.all_reduce(flat)
+        flat /= self.size
+        own, number = value.item(), float(flat[0])
+        # NaN is not a disagreement: all processes then see that the run diverged.
+        require(
+            not abs(number - own) > 1e-3 * max(1.0, abs(own)),
+            f"the processes disagree about the loss: process {self.rank} has {own}, all together {number}; "
+            "do they run the same code on the same data?",
+            FairgroundError,
+        )
+        means = torch.split(flat, [tensor.numel() for tensor in averaged])
+        for gradient, mean in zip(averaged[1:], means[1:], strict=True):
+            gradient.copy_(mean.view(gradient.shape))
+        return number
+
+    def embed(
+        self, model: nn.Module, images: Images, rows: np.ndarray, transform: Transform, *, device: torch.device | None
+    ) -> Tensor:
+        share = -(-len(rows) // self.size)
+        # The last shares are filled up with the first row, so that all are of one length.
+        filled = np.concatenate([rows, np.repeat(rows[:1], share * self.size - len(rows))])
+        own = embed(model, images, filled[shard_slice(len(filled), self.rank, self.size)], transform, device=device)
+        return _all_gather(own)[: len(rows)]
+
+    def broadcast_object(self, find: Callable[[], Any]) -> Any:
+        """Return what `find` gives on the leader, sent as JSON."""
+        return json.loads(self.broadcast(lambda: json.dumps(find()).encode()))
+
+    def any(self, is_so: bool) -> bool:
+        count = torch.tensor([float(is_so)], device=best_device())
+        dist.all_reduce(count)
+        return bool(count.item() > 0)
+
+    def broadcast(self, find: Callable[[], bytes]) -> bytes:
+        data = find() if self.is_leader else b""
+        size = torch.tensor([len(data)], device=best_device())
+        dist.broadcast(size, src=0)
+        box = torch.zeros(int(size), dtype=torch.uint8, device=size.device)
+        if data:
+            box.copy_(torch.frombuffer(bytearray(data), dtype=torch.uint8))
+        dist.broadcast(box, src=0)
+        return box.cpu().numpy().tobytes()
+
+
+class SharedCheckpoints(Checkpoints):
+    """Checkpoints on the leader's disk, which sends what is in them to the others."""
+
+    def __init__(self, folder: RunFolder, group: TorchrunGroup) -> None:
+        super().__init__(folder.checkpoints, folder.name)
+        self._group = group
+
+    def save(self, step: int, snapshot: Snapshot) -> None:
+        if self._group.is_leader:
+            super().save(step, snapshot)
+
+    def save_best(self, epoch: int, tensors: Mapping[str, Tensor]) -> dict[str, str]:
+        return super().save_best(epoch, tensors) if self._group.is_leader else {"file": "", "sha256": ""}
+
+    def load(self) -> Snapshot | None:
+        found = super().load() if self._group.is_leader else None
+        values = self._group.broadcast_object(lambda: found and found.values)
+        if values is None:
+            return None
+        data = self._group.broadcast(lambda: to_bytes({} if found is None else found.tensors))
+        return Snapshot(tensors=from_bytes(data), values=values)
+
+    def load_best(self, best: Mapping[str, str]) -> dict[str, Tensor]:
+        load = super().load_best
+        return from_bytes(self._group.broadcast(lambda: to_bytes(load(best))))
+
+
+class ShardTransform(PlannedTransform):
+    """`transform` for process `rank` of `size`; evaluation is left as it is.
+
+    Augmentation draws for all rows of a batch from one generator. So every process draws for all of them, and makes
+    only its own images. A transform without a `plan` of its own makes all of them in every process.
+    """
+
+    def __init__(self, *, transform: Transform, rank: int, size: int) -> None:
+        self._transform, self._rank, self._size = transform, rank, size
+
+    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
+        own = shard_slice(len(rows), self._rank, self._size)
+        batch = self._transform.plan(images, rows, generator)
+        return Augmentation(
+            own.stop - own.start,
+            lambda part: batch.make(slice(own.start + part.start, min(own.start + part.stop, own.stop))),
+        )
+
+    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
+        return self._transform.evaluate(images, rows, device)
+
+
+def shard_slice(n: int, rank: int, size: int) -> slice:
+    """Return which of the `n` rows of a batch are process `rank`'s: equal shares, in order."""
+    require(
+        n % size == 0,
+        f"a batch of {n} cannot be shared equally by {size} processes; training.batch_size must be a multiple of them",
+    )
+    share = n // size
+    return slice(rank * share, (rank + 1) * share)
+
+
+class _Gather(torch.autograd.Function):
+    """The shares (k, ...) of all processes end to end by rank; gradients by a share are summed over all processes."""
+
+    @staticmethod
+    def forward(_ctx: Any, share: Tensor) -> Tensor:
+        share = share.contiguous()
+        shares = [torch.empty_like(share) for _ in range(dist.get_world_size())]
+        dist.all_gather(shares, share)
+        return torch.cat(shares)
+
+    @staticmethod
+    def backward(_ctx: Any, *gradients: Tensor) -> Tensor:
+        # A copy: autograd may use the given gradient elsewhere too.
+        total = gradients[0].clone(memory_format=torch.contiguous_format)
+        dist.all_reduce(total)
+        return total.chunk(dist.get_world_size())[dist.get_rank()]
+
+
+# `apply` has no types of its own.
+_all_gather: Callable[[Tensor], Tensor] = _Gather.apply
+
+
+class SyncBatchNorm(_BatchNorm):
+    """A batch norm whose statistics in training are those of the whole batch; every share has the same size.
+
+    mean = mean over processes of their means;  var = mean of their variances + variance of their means
+    torch.nn.SyncBatchNorm does the same, but only on accelerators.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's own name
+        if not self.training:
+            return super().forward(input)
+        wide = input.float() if input.dtype in (torch.float16, torch.bfloat16) else input
+        own_variance, own_mean = torch.var_mean(wide, [0, *range(2, input.ndim)], correction=0)
+        means, variances = _all_gather(torch.stack([own_mean, own_variance]).unsqueeze(0)).unbind(1)
+        mean, variance = means.mean(0), variances.mean(0) + means.var(0, correction=0)
+        self._remember(mean.detach(), variance.detach(), dist.get_world_size() * input.numel() // len(mean))
+        scale = (variance + self.eps).rsqrt()
+        along_channels = (1, -1, *[1] * (input.ndim - 2))
+        scale = scale if self.weight is None else scale * self.weight
+        output = (wide - mean.view(along_channels)) * scale.view(along_channels)
+        return (output if self.bias is None else output + self.bias.view(along_channels)).to(input.dtype)
+
+    def _check_input_dim(self, input: Tensor) -> None:  # noqa: A002 - torch's own name
+        """Any number of dimensions will do."""
+
+    def _remember(self, mean: Tensor, variance: Tensor, count: int) -> None:
+        assert self.running_mean is not None
+        assert self.running_var is not None
+        assert self.num_batches_tracked is not None
+        self.num_batches_tracked.add_(1)
+        factor = self.momentum if self.momentum is not None else 1 / float(self.num_batches_tracked)
+        self.running_mean.lerp_(mean, factor)
+        self.running_var.lerp_(variance * (count / max(count - 1, 1)), factor)
+
+
+def convert_batch_norms(model: nn.Module) -> None:
+    """Replace every batch norm that would take its statistics from a share; refuse those that cannot be replaced."""
+    model.train()
+    plain = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+    for name, parent in list(model.named_modules()):
+        for key, norm in list(parent.named_children()):
+            if isinstance(norm, _BatchNorm) and norm.training:
+                require(
+                    type(norm) in plain and norm.track_running_stats,
+                    f"'{name}.{key}' is a {type(norm).__name__}, which cannot take its statistics from all processes; "
+                    "set training.freeze_batch_norm=stats, or train in one process",
+                )
+                shared = SyncBatchNorm(norm.num_features, norm.eps, norm.momentum, norm.affine)
+                # The very same tensors: an optimiser may have them already.
+                shared.weight, shared.bias = norm.weight, norm.bias
+                shared.running_mean, shared.running_var = norm.running_mean, norm.running_var
+                shared.num_batches_tracked = norm.num_batches_tracked
+                setattr(parent, key, shared)

@@ -24,11 +24,9 @@ from fairground.spec.identity import child_seed, method_of, name_of, to_plain
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.loop import Training
-from fairground.training.measure import gallery_of, measure
+from fairground.training.measure import SealedRows, gallery_of, measure
 from fairground.training.process_group import ALONE, ProcessGroup
-from fairground.training.seal import SealedRows
 from fairground.training.stage_cache import prepare_inputs
-from fairground.training.stored_run import profile_of
 
 
 def run(
@@ -54,9 +52,9 @@ def run(
     folder = RunFolder(home, name_of(spec))
     owned = _owned(folder, spec, lock_patience) if group.is_leader else nullcontext()
     with owned, torch.random.fork_rng(devices=[]):
-        prepared = prepare_inputs(parts, spec, listen=listen, should_stop=should_stop)
+        prepared = prepare_inputs(parts, listen=listen, should_stop=should_stop)
         if group.is_leader:
-            write_atomically(folder.inputs, json.dumps(asdict(profile_of(spec, parts)), ensure_ascii=False).encode())
+            write_atomically(folder.inputs, json.dumps(asdict(parts.profile()), ensure_ascii=False).encode())
         if kept := parts.table.images.cache_sentence():
             listen(Note(sentence=kept))
         parts = share_out(prepared, group)
@@ -67,7 +65,6 @@ def run(
             use = "is watched while validation selects" if watches_test else "selects"
             sealed.end_selection(f"nothing: the spec says that the test split {use}")
         training = Training(
-            spec=spec,
             parts=parts,
             judged=sealed.open() if on_test else None,
             watched_test=sealed.open() if watches_test else None,
@@ -181,7 +178,7 @@ def _directed(scores: Mapping[str, float], split: SplitName) -> tuple[Score, ...
 def _measure_test(training: Training, embeddings: Tensor, rows: np.ndarray, folder: RunFolder) -> dict[str, float]:
     """Return the test scores; write embeddings, scores per query and a gallery of pictures beside the record."""
     spec, parts = training.spec, training.parts
-    found = measure(spec, parts, embeddings, rows)
+    found = measure(parts, embeddings, rows)
     arrays = {"embeddings": embeddings.cpu().numpy(), "labels": parts.table.labels[rows], "rows": rows}
     write_arrays(folder.embeddings, arrays)
     # For paired comparisons of runs over the same queries.
@@ -201,7 +198,7 @@ def _analyse_train(training: Training, embeddings: Tensor, folder: RunFolder) ->
     """Return what analyses find in the training split as numbers; their curves are written beside the record."""
     spec, parts = training.spec, training.parts
     labels = parts.table.labels[parts.split.train]
-    view = EmbeddingView(embeddings, labels, normalise=parts.on_sphere(spec.evaluation))
+    view = EmbeddingView(embeddings, labels, normalise=parts.on_sphere)
     found = analyse(view, analyses=spec.evaluation.analyses)
     curves = {
         f"{name}/{curve}": values for name, findings in found.items() for curve, values in findings.curves.items()

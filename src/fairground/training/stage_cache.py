@@ -40,7 +40,6 @@ from fairground.loading.decoding import for_each, read_ahead
 from fairground.loading.resized_images import USED, cache_root
 from fairground.records.events import ImagesPrepared, Listener, StagesCached
 from fairground.spec.identity import to_plain
-from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled
 from fairground.training.loop import StoppedError
 
@@ -212,19 +211,18 @@ class CachedViews(PlannedTransform):
         return self.cache.laid_out(blocks, device)
 
 
-def prepare_inputs(
-    parts: Assembled, spec: RunSpec, *, listen: Listener, should_stop: Callable[[], bool] = lambda: False
-) -> Assembled:
+def prepare_inputs(parts: Assembled, *, listen: Listener, should_stop: Callable[[], bool] = lambda: False) -> Assembled:
     """Prepare images, and run the stages that do not train, before the first batch."""
 
     def prepare() -> None:
         parts.table.images.prepare(lambda done, total: listen(ImagesPrepared(n_done=done, n_images=total)))
 
-    if parts.model.trunk.n_frozen == 0 or spec.training.views == 0:
+    n_views = parts.spec.training.views
+    if parts.model.trunk.n_frozen == 0 or n_views == 0:
         prepare()
         return parts
-    filler = _Filler(parts=parts, cache=_cache_of(parts, spec), prepare=prepare, listen=listen, should_stop=should_stop)
-    names = [f"view-{number:04d}" for number in range(spec.training.views)]
+    filler = _Filler(parts=parts, cache=_cache_of(parts), prepare=prepare, listen=listen, should_stop=should_stop)
+    names = [f"view-{number:04d}" for number in range(n_views)]
     filler.fill({**dict.fromkeys(names, parts.split.train), PLAIN: parts.split.validation})
     parts.model.trunk.is_past_frozen = True
     views = CachedViews(cache=filler.cache, views=names, fill=filler.fill)
@@ -316,7 +314,8 @@ class _Filler:
         return torch.cat([found, found[:1].expand(_GROUP - len(rows), *found.shape[1:])])
 
 
-def _cache_of(parts: Assembled, spec: RunSpec) -> StageCache:
+def _cache_of(parts: Assembled) -> StageCache:
+    spec = parts.spec
     plain, trunk, digest = to_plain(spec), parts.model.trunk, hashlib.sha256()
     for number in range(trunk.n_frozen):
         for name, tensor in trunk.stages[number].state_dict().items():

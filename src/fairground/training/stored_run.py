@@ -1,7 +1,6 @@
 """A run from its folder: its selected model, what this takes, its scores on a split, and several runs as one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,30 +17,19 @@ from fairground.records.arrays import read_arrays
 from fairground.records.run_folder import RunFolder, stored_spec
 from fairground.records.store import Store
 from fairground.spec.load import run_from_plain
-from fairground.spec.run import ComponentSpec, RunSpec
+from fairground.spec.run import ComponentSpec
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.checkpoint import Checkpoints
-from fairground.training.measure import measure, view_of
-from fairground.training.seal import SealedRows
-
-#: images whose sizes are read to see whether all have one
-_LOOKED_AT = 512
+from fairground.training.measure import SealedRows, measure, view_of
+from fairground.training.model import InputProfile
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reopened:
-    """A stored run with its selected weights in place, ready to embed."""
-
-    spec: RunSpec
-    parts: Assembled
-
-
-def reopen(home: Path, name: str) -> Reopened:
+def reopen(home: Path, name: str) -> Assembled:
+    """Return a stored run with its selected weights in place, ready to embed."""
     folder = RunFolder(home, name)
-    spec = stored_spec(folder)
-    parts = assemble(spec)
+    parts = assemble(stored_spec(folder))
     parts.model.load_state_dict(selected_weights(folder))
-    return Reopened(spec=spec, parts=parts)
+    return parts
 
 
 def selected_weights(folder: RunFolder) -> dict[str, Tensor]:
@@ -60,8 +48,8 @@ def evaluate_stored(
 ) -> dict[str, float]:
     store = Store(home)
     done = store.names(state="done")
-    run = reopen(home, name)
-    parts, asked = run.parts, run.spec.evaluation
+    parts = reopen(home, name)
+    asked = parts.spec.evaluation
     if split == "test":
         sealed = SealedRows(parts.split.test, witness=lambda what: store.note_event("test opened", name, what))
         if name in done:
@@ -70,7 +58,7 @@ def evaluate_stored(
     else:
         rows = parts.split.validation
     embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
-    view = view_of(run.spec, parts, embeddings, rows)
+    view = view_of(parts, embeddings, rows)
     return dict(evaluate_in_detail(view, list(metrics or asked.metrics), lone=asked.lone).scores)
 
 
@@ -85,11 +73,9 @@ def ensemble_job(job: Mapping[str, Any], tell: object = None) -> dict[str, Any]:
         f"the runs {', '.join(names)} tested on different images, so that they cannot be joined",
         DataError,
     )
-    spec = run_from_plain(job["spec"])
-    parts = assemble(spec)
-    embeddings = [torch.from_numpy(of_one) for of_one, _ in found]
-    joined = concatenate(embeddings, normalise=parts.on_sphere(spec.evaluation))
-    scores = measure(spec, parts, torch.as_tensor(joined), rows).scores
+    parts = assemble(run_from_plain(job["spec"]))
+    joined = concatenate([torch.from_numpy(of_one) for of_one, _ in found], normalise=parts.on_sphere)
+    scores = measure(parts, torch.as_tensor(joined), rows).scores
     return {"scores": dict(scores), "embedding_dim": int(joined.shape[1])}
 
 
@@ -101,42 +87,6 @@ def _embeddings(folder: RunFolder) -> tuple[np.ndarray, np.ndarray]:
     )
     arrays = read_arrays(folder.embeddings, ["embeddings", "rows"])
     return arrays["embeddings"], arrays["rows"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class InputProfile:
-    """What a run's network takes, for use where the training data is gone.
-
-    `size` is the height and width of the images, where all have one; `classes` are those trained on.
-    """
-
-    is_picture: bool
-    channels: int
-    size: tuple[int, int] | None
-    classes: tuple[str, ...]
-    embedding_dim: int
-    is_normalised: bool
-    preprocessing: Preprocessing
-    data_fingerprint: str
-    split_fingerprint: str
-
-
-def profile_of(spec: RunSpec, parts: Assembled) -> InputProfile:
-    images, labels = parts.table.images, parts.table.labels
-    trained = np.unique(labels[parts.split.train])
-    sizes = images.sizes(np.arange(min(len(images), _LOOKED_AT))) if images.is_picture else np.zeros((0, 2))
-    is_one_size = len(sizes) > 0 and bool((sizes == sizes[0]).all())
-    return InputProfile(
-        is_picture=images.is_picture,
-        channels=images.channels,
-        size=(int(sizes[0, 0]), int(sizes[0, 1])) if is_one_size else None,
-        classes=tuple(parts.table.class_names[label] for label in trained),
-        embedding_dim=parts.model.head.embedding_dim,
-        is_normalised=parts.on_sphere(spec.evaluation),
-        preprocessing=parts.model.trunk.preprocessing,
-        data_fingerprint=parts.data_fingerprint,
-        split_fingerprint=parts.split_fingerprint,
-    )
 
 
 def missing_place(data: ComponentSpec) -> str:
