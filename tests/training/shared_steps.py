@@ -12,7 +12,6 @@ from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training
 from fairground.training.process_group import ALONE, ProcessGroup, joined
-from fairground.training.run import share_out
 from tests.training.tiny import tiny
 
 METHODS = {
@@ -30,12 +29,10 @@ METHODS = {
 
 
 def twenty_steps(words: tuple[str, ...], group: ProcessGroup = ALONE) -> tuple[list[float], dict[str, torch.Tensor]]:
-    spec = tiny(*words)
     losses: list[float] = []
     with tempfile.TemporaryDirectory() as folder, torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        parts = assemble(spec)
-        parts = share_out(parts, group)
+        parts = assemble(tiny(*words)).shared_by(group)
         training = Training(parts=parts, checkpoints=Checkpoints(Path(folder)))
         training.begin()
         training.parts.model.train()

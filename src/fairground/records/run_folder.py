@@ -44,8 +44,6 @@ class RunFolder:
     #: what resume needs: 00000600.safetensors the tensors at step 600, 00000600.json everything else, written last,
     #: with a digest that covers all of it; best-000003.safetensors the selected weights
     checkpoints = _File("checkpoints")
-    #: the number of threads the run began with, until a checkpoint has it
-    threads = _File("threads.json")
     #: what the network takes
     inputs = _File("inputs.json")
     #: queries and their nearest neighbours, as images
@@ -137,12 +135,6 @@ def stored_spec(folder: RunFolder, overrides: Overrides | None = None, *, origin
 def checkpoints_newest_first(folder: Path) -> list[Path]:
     """Return the JSON files of all checkpoints in a folder, readable or not."""
     return sorted(folder.glob("[0-9]*.json"), reverse=True)
-
-
-def files_of(path: Path, state: Mapping[str, Any]) -> list[Path]:
-    """Return the files of a checkpoint, the JSON that was written last at the end."""
-    best = state.get("best")
-    return [*([path.parent / best["file"]] if best else []), path.with_suffix(".safetensors"), path]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ constructor does not take, a miner the loss cannot use, classes in two splits.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +36,7 @@ from fairground.training.gradient_cache import require_chunks_alone
 from fairground.training.loader import Loader
 from fairground.training.model import EmbeddingModel, InputProfile, n_frozen_stages
 from fairground.training.optimiser import WeightAverage, build_optimiser, require_weights
+from fairground.training.process_group import ProcessGroup
 from fairground.training.step import Stepper
 
 
@@ -66,6 +67,11 @@ class Assembled:
         """Whether embeddings are evaluated at unit length: as asked, else as the loss compares them."""
         asked = self.spec.evaluation.normalise
         return self.stepper.loss.on_sphere if asked is None else asked
+
+    def shared_by(self, group: ProcessGroup) -> "Assembled":
+        """Return the objects of one process of a group."""
+        self.loader.transform = group.share(self.model, self.transform)
+        return replace(self, stepper=replace(self.stepper, group=group), notes=(*self.notes, *group.notes()))
 
     def profile(self) -> InputProfile:
         images, trained = self.table.images, np.unique(self.table.labels[self.split.train])

@@ -6,6 +6,7 @@ run. The best weights so far have their own file, written when they change.
 
 import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from torch import Tensor
 
 from fairground.errors import StoreError, require
 from fairground.files import read_bytes, read_with_digest, write_atomically, write_with_digest
-from fairground.records.run_folder import checkpoints_newest_first, files_of
+from fairground.records.run_folder import checkpoints_newest_first
 
 KEPT = 2
 
@@ -36,16 +37,22 @@ class Checkpoints:
     folder: Path
     run: str = ""
     notes: list[str] = field(default_factory=list)
-    _damaged: set[Path] = field(default_factory=set)
 
     def save(self, step: int, snapshot: Snapshot) -> None:
-        """Write a checkpoint, then drop damaged ones and those older than the newest two."""
+        """Write a checkpoint, then drop all but this one and the one before."""
         path = self.folder / f"{step:08d}.safetensors"
         digest = _write_tensors(path, snapshot.tensors)
         committed = path.with_suffix(".json")
         write_with_digest(committed, {**snapshot.values, "run": self.run, "tensors": path.name, "sha256": digest})
-        self._damaged.discard(committed)
-        self._drop_old()
+        # A later step can only be that of a damaged checkpoint, which `load` skipped.
+        kept = [path for path in checkpoints_newest_first(self.folder) if path <= committed][:KEPT]
+        needed = {*kept, *(path.with_suffix(".safetensors") for path in kept)}
+        for path in kept:
+            with suppress(StoreError):  # damaged since it was written; `load` will say so
+                needed |= {self.folder / best["file"] for best in [read_with_digest(path)["best"]] if best}
+        for path in (*checkpoints_newest_first(self.folder), *self.folder.glob("*.safetensors")):
+            if path not in needed:
+                path.unlink(missing_ok=True)
 
     def save_best(self, epoch: int, tensors: Mapping[str, Tensor]) -> dict[str, str]:
         """Write the best weights so far; return what a checkpoint must remember of them."""
@@ -59,7 +66,6 @@ class Checkpoints:
             try:
                 return self._read(path)
             except StoreError as error:
-                self._damaged.add(path)
                 self.notes.append(f"checkpoint {path.stem} is damaged ({error}); fell back to the one before")
         require(
             not paths,
@@ -78,18 +84,6 @@ class Checkpoints:
         if best := state["best"]:
             _checked(self.folder / best["file"], best["sha256"])
         return Snapshot(tensors=tensors, values=state)
-
-    def _drop_old(self) -> None:
-        paths = [path for path in checkpoints_newest_first(self.folder) if path not in self._damaged]
-        needed: set[Path] = set()
-        for path in paths[:KEPT]:
-            try:
-                needed.update(files_of(path, read_with_digest(path)))
-            except StoreError:  # damaged since it was written; `load` will say so
-                needed.update((path, path.with_suffix(".safetensors")))
-        for path in (*checkpoints_newest_first(self.folder), *self.folder.glob("*.safetensors")):
-            if path not in needed:
-                path.unlink(missing_ok=True)
 
 
 def to_bytes(tensors: Mapping[str, Tensor]) -> bytes:

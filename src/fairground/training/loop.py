@@ -13,10 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.metric import Metric
 from fairground.errors import DivergedError
 from fairground.evaluation.metric_scores import metric_named
-from fairground.records.events import BatchTrained, EpochEnded, Listener, MeasuringStarted, SignFound
+from fairground.records.events import BatchTrained, EpochEnded, Listener, MeasuringStarted, Note, SignFound
 from fairground.records.provenance import Clock
 from fairground.records.record import EpochRow, Finding
 from fairground.spec.run import RunSpec
@@ -45,7 +44,8 @@ class Progress:
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     peak_memory: int = 0
-    threads: int = 0
+    #: sums split over another number of threads round differently
+    threads: int = field(default_factory=torch.get_num_threads)
     rows: list[EpochRow] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     best_epoch: int | None = None
@@ -53,10 +53,6 @@ class Progress:
     best: dict[str, str] | None = None
     findings: list[Finding] = field(default_factory=list)
     history: History = field(default_factory=History)
-
-    def is_new_best(self, score: float, metric: Metric) -> bool:
-        """Whether a score is better than that of the epoch kept so far; the first of equal scores is kept."""
-        return self.best_score is None or metric.is_better(score, self.best_score)
 
     def is_out_of_patience(self, patience: int) -> bool:
         """Whether more than `patience` epochs have ended since the best one; 0 never runs out."""
@@ -94,11 +90,12 @@ class Training:
         while self.progress.epoch <= last and not self.progress.is_out_of_patience(self.spec.training.patience):
             self._epoch()
 
-    def resume(self) -> bool:
-        """Go on from the newest undamaged checkpoint; return whether there was one."""
+    def resume(self) -> None:
+        """Go on from the newest undamaged checkpoint, if there is one, with the threads the run began with."""
         snapshot = self.checkpoints.load()
         if snapshot is None:
-            return False
+            return
+        asked = torch.get_num_threads()
         self.progress, watched = put_back(self.parts, snapshot)
         if self.doctor is not None:
             self.doctor.load_tensors(watched)
@@ -108,7 +105,10 @@ class Training:
             earlier_cpu=self.progress.cpu_seconds,
             earlier_peak=self.progress.peak_memory,
         )
-        return True
+        if (begun := self.progress.threads) != asked:
+            sentence = f"threads: {begun} as when the run began, not {asked}, which could change its results"
+            self.listen(Note(sentence=sentence))
+            torch.set_num_threads(begun)
 
     def use_best(self) -> None:
         """Put the selected weights into the model; the last ones where nothing was selected."""
@@ -146,7 +146,17 @@ class Training:
             self.batch()
             now = time.monotonic()
             progress.epoch_seconds = before + now - begun
-            self._tell()
+            images_per_second = progress.batch * training.batch_size / max(progress.epoch_seconds, 1e-9)
+            self.listen(
+                BatchTrained(
+                    epoch=progress.epoch,
+                    n_epochs=training.epochs,
+                    batch=progress.batch,
+                    n_batches=self.parts.n_batches,
+                    loss=progress.loss_sum / progress.batch,
+                    images_per_second=images_per_second,
+                )
+            )
             if self.group.any(self.should_stop()):
                 self._save()
                 raise StoppedError
@@ -188,26 +198,14 @@ class Training:
         if self.doctor is not None:
             self._warn(self.doctor.findings(progress))
         score = scores.get(self.spec.evaluation.select_by)
-        if score is not None and progress.is_new_best(score, self.select_by):
+        # The first of equal scores is kept.
+        if score is not None and (progress.best_score is None or self.select_by.is_better(score, progress.best_score)):
             progress.best_epoch, progress.best_score = progress.epoch, score
             with self._averaged():
                 progress.best = self.checkpoints.save_best(progress.epoch, self.parts.model.state_dict())
         progress.epoch, progress.batch, progress.loss_sum, progress.epoch_seconds = progress.epoch + 1, 0, 0.0, 0.0
         self._save()
         self.listen(EpochEnded(row=row, n_epochs=self.spec.training.epochs))
-
-    def _tell(self) -> None:
-        progress = self.progress
-        self.listen(
-            BatchTrained(
-                epoch=progress.epoch,
-                n_epochs=self.spec.training.epochs,
-                batch=progress.batch,
-                n_batches=self.parts.n_batches,
-                loss=progress.loss_sum / progress.batch,
-                images_per_second=progress.batch * self.spec.training.batch_size / max(progress.epoch_seconds, 1e-9),
-            )
-        )
 
     @property
     def group(self) -> ProcessGroup:
@@ -292,10 +290,8 @@ def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Progress, Mapping[st
     parts.loader.load_state(groups)
     parts.stepper.generator.set_state(groups["generator"]["miner"])
     torch.set_rng_state(groups["global"]["state"])
-    optimiser, state = (
-        parts.stepper.optimiser,
-        {int(i): dict(slots) for i, slots in snapshot.values["optimiser"].items()},
-    )
+    optimiser = parts.stepper.optimiser
+    state = {int(index): dict(slots) for index, slots in snapshot.values["optimiser"].items()}
     weights = [weight for group in optimiser.param_groups for weight in group["params"]]
     for key, tensor in groups.get("optimiser", {}).items():
         index, _, name = key.partition("/")

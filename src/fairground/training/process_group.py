@@ -18,6 +18,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.nn.functional import all_gather
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from fairground.contracts.model import Augmentation, Mixing, PlannedTransform, Transform
@@ -42,11 +43,8 @@ class ProcessGroup:
     def notes(self) -> tuple[str, ...]:
         return ()
 
-    def ready(self, model: nn.Module) -> None:
-        """Make layers that look at the whole batch see the shares of all processes."""
-
-    def shard(self, transform: Transform) -> Transform:
-        """Return a transform that gives this process its share of every batch."""
+    def share(self, model: nn.Module, transform: Transform) -> Transform:
+        """Make layers that look at the batch see all shares; return a transform that gives this process its share."""
         return transform
 
     def checkpoints(self, folder: RunFolder) -> Checkpoints:
@@ -105,10 +103,8 @@ class TorchrunGroup(ProcessGroup):
     def notes(self) -> tuple[str, ...]:
         return (f"trained by {self.size} processes: results may differ from those of one in the last digits",)
 
-    def ready(self, model: nn.Module) -> None:
+    def share(self, model: nn.Module, transform: Transform) -> Transform:
         convert_batch_norms(model)
-
-    def shard(self, transform: Transform) -> Transform:
         return ShardTransform(transform=transform, rank=self.rank, size=self.size)
 
     def checkpoints(self, folder: RunFolder) -> Checkpoints:
@@ -240,26 +236,9 @@ def shard_slice(n: int, rank: int, size: int) -> slice:
     return slice(rank * share, (rank + 1) * share)
 
 
-class _Gather(torch.autograd.Function):
-    """The shares (k, ...) of all processes end to end by rank; gradients by a share are summed over all processes."""
-
-    @staticmethod
-    def forward(_ctx: Any, share: Tensor) -> Tensor:
-        share = share.contiguous()
-        shares = [torch.empty_like(share) for _ in range(dist.get_world_size())]
-        dist.all_gather(shares, share)
-        return torch.cat(shares)
-
-    @staticmethod
-    def backward(_ctx: Any, *gradients: Tensor) -> Tensor:
-        # A copy: autograd may use the given gradient elsewhere too.
-        total = gradients[0].clone(memory_format=torch.contiguous_format)
-        dist.all_reduce(total)
-        return total.chunk(dist.get_world_size())[dist.get_rank()]
-
-
-# `apply` has no types of its own.
-_all_gather: Callable[[Tensor], Tensor] = _Gather.apply
+def _all_gather(share: Tensor) -> Tensor:
+    """Return the shares (k, ...) of all processes end to end by rank; gradients are summed over all processes."""
+    return torch.cat(all_gather(share))  # type: ignore[no-untyped-call]
 
 
 class SyncBatchNorm(_BatchNorm):

@@ -2,9 +2,9 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, replace
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +12,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.errors import DivergedError, StoreError
+from fairground.errors import DivergedError
 from fairground.evaluation.embedding_view import EmbeddingView
 from fairground.evaluation.metric_scores import analyse, metric_named
-from fairground.files import read_with_digest, write_atomically, write_with_digest
+from fairground.files import write_atomically
 from fairground.records.arrays import write_arrays
 from fairground.records.events import BatchTrained, EpochEnded, Event, Listener, Note
 from fairground.records.record import RunRecord, Score, Selection, SplitName, State
 from fairground.records.run_folder import RunFolder, locked
 from fairground.spec.identity import child_seed, method_of, name_of, to_plain
 from fairground.spec.run import RunSpec
-from fairground.training.assemble import Assembled, assemble
+from fairground.training.assemble import assemble
 from fairground.training.loop import Training
 from fairground.training.measure import SealedRows, gallery_of, measure
 from fairground.training.process_group import ALONE, ProcessGroup
@@ -50,14 +50,18 @@ def run(
     """
     parts = assemble(spec)
     folder = RunFolder(home, name_of(spec))
-    owned = _owned(folder, spec, lock_patience) if group.is_leader else nullcontext()
+    owned = locked(folder, patience=lock_patience) if group.is_leader else nullcontext()
     with owned, torch.random.fork_rng(devices=[]):
-        prepared = prepare_inputs(parts, listen=listen, should_stop=should_stop)
+        if group.is_leader:
+            # Under the lock, temporary files can only be left over from a writer that was killed.
+            folder.sweep()
+            write_atomically(folder.spec, json.dumps(to_plain(spec), indent=1).encode())
+        parts = prepare_inputs(parts, listen=listen, should_stop=should_stop)
         if group.is_leader:
             write_atomically(folder.inputs, json.dumps(asdict(parts.profile()), ensure_ascii=False).encode())
         if kept := parts.table.images.cache_sentence():
             listen(Note(sentence=kept))
-        parts = share_out(prepared, group)
+        parts = parts.shared_by(group)
         torch.manual_seed(child_seed(spec.seed, "global"))
         sealed = SealedRows(parts.split.test, witness=witness)
         on_test, watches_test = spec.evaluation.select_on == "test", spec.evaluation.watch_test
@@ -74,7 +78,7 @@ def run(
             checkpoint_seconds=checkpoint_seconds,
             is_watched=is_watched,
         )
-        _keep_threads(training, folder, is_resumed=training.resume(), is_leader=group.is_leader)
+        training.resume()
         try:
             training.train(until)
         except DivergedError as error:
@@ -107,42 +111,6 @@ def run_job(job: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None] = 
 
     # The worker of a driver that was killed may still be on its way out of this run.
     return run(spec, home=Path(job["home"]), listen=listen, lock_patience=30.0, until=job.get("until"))
-
-
-def share_out(parts: Assembled, group: ProcessGroup) -> Assembled:
-    group.ready(parts.model)
-    parts.loader.transform = group.shard(parts.transform)
-    return replace(parts, stepper=replace(parts.stepper, group=group), notes=(*parts.notes, *group.notes()))
-
-
-@contextmanager
-def _owned(folder: RunFolder, spec: RunSpec, patience: float) -> Iterator[None]:
-    """Lock the run's folder and write the spec into it."""
-    with locked(folder, patience=patience):
-        # Under the lock, temporary files can only be left over from a writer that was killed.
-        folder.sweep()
-        # Before the spec, from which other processes can go on with the run.
-        if not folder.threads.exists():
-            write_with_digest(folder.threads, {"threads": torch.get_num_threads()})
-        write_atomically(folder.spec, json.dumps(to_plain(spec), indent=1).encode())
-        yield
-
-
-def _keep_threads(training: Training, folder: RunFolder, *, is_resumed: bool, is_leader: bool) -> None:
-    """Keep the number of threads the run began with: sums split over another number round differently."""
-    asked = begun = torch.get_num_threads()
-    if is_resumed:
-        begun = training.progress.threads
-    elif is_leader:
-        try:
-            begun = int(read_with_digest(folder.threads)["threads"])
-        except StoreError as error:
-            raise StoreError(f"{folder.threads} is damaged; delete the run to start again") from error
-    if begun != asked:
-        sentence = f"threads: {begun} as when the run began, not {asked}, which could change its results"
-        training.listen(Note(sentence=sentence))
-        torch.set_num_threads(begun)
-    training.progress.threads = begun
 
 
 def _final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> tuple[Score, ...]:
