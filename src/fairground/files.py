@@ -7,11 +7,10 @@ import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairground.errors import FairgroundError, InputError, StoreError, require
 
@@ -74,8 +73,7 @@ def parse_json(text: str | bytes, origin: str, *, error: type[FairgroundError] =
     return found
 
 
-@dataclass(frozen=True)
-class CsvTable:
+class CsvTable(NamedTuple):
     """A CSV file as text: its column names, its rows without blank ones, and the line in which each row ends."""
 
     columns: list[str]
@@ -118,30 +116,20 @@ def write_atomically(path: Path, data: bytes) -> None:
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)
-        except BaseException:
+        finally:
             temporary.unlink(missing_ok=True)
-            raise
-        _sync_folder(path.parent)
+        if os.name == "posix":  # a rename is stored in the folder, not in the file
+            handle = os.open(path.parent, os.O_RDONLY)
+            os.fsync(handle)
+            os.close(handle)
     except OSError as failure:
         raise StoreError(cannot_write(path, failure)) from failure
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make a rename durable: it is stored in the folder, not in the file."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def sweep(folder: Path) -> int:
-    """Remove the temporary files of killed writers and return their number; only the holder of the lock may."""
-    leftovers = [file for file in folder.glob(f".*{_TEMPORARY}") if not file.is_dir()]
-    for file in leftovers:
+def sweep(folder: Path) -> None:
+    """Remove the temporary files of killed writers; only the holder of the lock may."""
+    for file in folder.glob(f".*{_TEMPORARY}"):
         file.unlink(missing_ok=True)
-    return len(leftovers)
 
 
 def write_with_digest(path: Path, body: Mapping[str, Any]) -> None:
@@ -198,12 +186,8 @@ def held(path: Path, what: str, *, patience: float = 0.0) -> Iterator[None]:
 
 
 def is_at_work(path: Path) -> bool:
-    if not path.is_file():
-        return False
     try:
-        with held(path, ""):
+        with held(path, "") if path.is_file() else nullcontext():
             return False
-    except LockedError:
-        return True
-    except StoreError:  # the file belongs to another user
-        return False
+    except StoreError as error:  # or the file belongs to another user
+        return isinstance(error, LockedError)

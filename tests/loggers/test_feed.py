@@ -9,7 +9,7 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.loggers import feed as feed_module
-from fairground.loggers.feed import Feed, RunLogger, fed
+from fairground.loggers.feed import Feed, fed
 from fairground.records.run_folder import RunFolder
 from tests.patience import PATIENCE
 from tests.records.factory import make_record
@@ -23,7 +23,7 @@ print(json.dumps([name for name in ("torch", "tensorflow") if name in sys.module
 """
 
 
-class Kept(RunLogger):
+class Kept:
     def __init__(self, run, home) -> None:
         self.numbers, self.states = [], []
 
@@ -51,7 +51,7 @@ def test_epochs_come_as_they_end_and_the_rest_with_the_record(tmp_path, opened):
     here, elsewhere = make_record(seed=1), make_record(seed=2)
     RunFolder(tmp_path, here.name).make().spec.write_text(json.dumps(here.spec))
     feed, events = Feed(["tensorboard", "mlflow"], tmp_path), []
-    watch = feed.with_events(events.append)
+    watch = feed.after(events.append)
     watch({"kind": "batch", "run": here.name})
     watch({"kind": "epoch", "run": here.name, "row": asdict(here.epochs[1])})
     # On another machine: no folder here until its record comes.

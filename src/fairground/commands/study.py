@@ -145,8 +145,8 @@ def run_found_study(
         results = run_study(
             found,
             home=home,
-            spawn=lambda job: spawn(job, feed.with_events(watch)),
-            on_record=feed.with_records(on_record),
+            spawn=lambda job: spawn(job, feed.after(watch)),
+            on_record=feed.after(on_record),
         )
     page = None
     if failures_of(results).n_done:

@@ -145,7 +145,7 @@ def _train(
         return run(
             spec,
             home=store.root,
-            listen=feed.with_run_events(listen, run=name),
+            listen=feed.after(listen, run=name),
             should_stop=should_stop,
             witness=(lambda what: store.note_event("test opened", name, what)) if group.is_leader else None,
             group=group,

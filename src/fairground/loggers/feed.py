@@ -5,16 +5,14 @@ A logger may get a number twice, after a kill and a resume: it knows what it has
 
 import importlib.util
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from fairground.errors import StoreError, require
 from fairground.files import read_json
-from fairground.records.events import EpochEnded, Event, Listener
+from fairground.records.events import EpochEnded, Event
 from fairground.records.record import EpochRow, RunRecord
 from fairground.records.run_folder import RunFolder
 from fairground.spec.catalogue import nearest
@@ -24,11 +22,9 @@ from fairground.spec.identity import flatten
 LOGGERS = ("tensorboard", "wandb", "mlflow")
 #: one number: its name, the epoch, the value
 Number = tuple[str, int, float]
-Watch = Callable[[Mapping[str, Any]], None]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Introduction:
+class Introduction(NamedTuple):
     """What a logger gets to know of a run when it opens; `settings` are dotted, as on the command line."""
 
     name: str
@@ -37,17 +33,12 @@ class Introduction:
     tags: Mapping[str, str]
 
 
-class RunLogger(ABC):
+class RunLogger(Protocol):
     """One run in one place."""
 
-    @abstractmethod
-    def __init__(self, run: Introduction, home: Path) -> None: ...
-
-    @abstractmethod
     def write(self, numbers: Iterable[Number]) -> None:
         """Write the numbers that are not there yet."""
 
-    @abstractmethod
     def close(self, state: str) -> None:
         """End the run: done, diverged, failed, pruned, or stopped when it may be resumed."""
 
@@ -59,32 +50,20 @@ class Feed:
         self._names, self._home = list(names), home
         self._loggers: dict[str, dict[str, RunLogger]] = {}
 
-    def with_run_events(self, listen: Listener, run: str) -> Listener:
-        """Return a listener to one run that calls another one first, and the loggers at the end of each epoch."""
+    def after(self, call: Callable[[Any], None], run: str = "") -> Callable[[Any], None]:
+        """Return a function that calls another one first, and the loggers if it is told of an epoch or a record.
 
-        def both(event: Event) -> None:
-            listen(event)
-            if isinstance(event, EpochEnded):
-                self._write(run, None, numbers_of([event.row]))
+        An epoch is an event of `run`, or of an executor, which names the run.
+        """
 
-        return both
-
-    def with_events(self, watch: Watch) -> Watch:
-        """Return a function for the events of an executor that calls another one first, and then the loggers."""
-
-        def both(event: Mapping[str, Any]) -> None:
-            watch(event)
-            if event.get("kind") == "epoch":
-                self._write(event["run"], None, numbers_of([EpochRow(**event["row"])]))
-
-        return both
-
-    def with_records(self, on_record: Callable[[RunRecord], None]) -> Callable[[RunRecord], None]:
-        """Return a function that calls `on_record` first, and then the loggers."""
-
-        def both(record: RunRecord) -> None:
-            on_record(record)
-            self.finished(record)
+        def both(told: Event | Mapping[str, Any] | RunRecord) -> None:
+            call(told)
+            if isinstance(told, RunRecord):
+                self.finished(told)
+            elif isinstance(told, EpochEnded):
+                self._write(run, None, numbers_of([told.row]))
+            elif isinstance(told, Mapping) and told.get("kind") == "epoch":
+                self._write(told["run"], None, numbers_of([EpochRow(**told["row"])]))
 
         return both
 
@@ -153,7 +132,6 @@ def logger_named(name: str, run: Introduction, home: Path) -> RunLogger:
 
 
 def introduce(name: str, spec: Mapping[str, Any]) -> Introduction:
-    """Return a run's introduction from its spec."""
     settings = {"seed": str(spec.get("seed", "")), **flatten(spec)}
     parts = [settings.get(part, "none") for part in ("loss", "miner", "regulariser")]
     title = " + ".join(part for part in parts if part != "none")

@@ -12,12 +12,12 @@ from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-from fairground.loggers.feed import Introduction, Number, RunLogger
+from fairground.loggers.feed import Introduction, Number
 
 _SETTINGS = "settings"
 
 
-class TensorboardLogger(RunLogger):
+class TensorboardLogger:
     """A resumed run continues in a second file of the same folder; TensorBoard reads them as one."""
 
     def __init__(self, run: Introduction, home: Path) -> None:

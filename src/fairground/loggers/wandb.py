@@ -13,10 +13,10 @@ os.environ["WANDB_SILENT"] = "true"
 
 import wandb
 
-from fairground.loggers.feed import Introduction, Number, RunLogger
+from fairground.loggers.feed import Introduction, Number
 
 
-class WandbLogger(RunLogger):
+class WandbLogger:
     """A resumed run continues in a second folder under the same id; `wandb sync` joins them."""
 
     def __init__(self, run: Introduction, home: Path) -> None:

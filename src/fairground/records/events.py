@@ -1,13 +1,12 @@
 """What a run reports while it works, for progress bars and loggers."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fairground.records.record import EpochRow
 
 
-@dataclass(frozen=True, kw_only=True)
-class BatchTrained:
+class BatchTrained(NamedTuple):
     """`loss` is the mean over the batches of the epoch so far."""
 
     epoch: int
@@ -18,46 +17,40 @@ class BatchTrained:
     images_per_second: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class EpochEnded:
+class EpochEnded(NamedTuple):
     """The epoch's row, as it stands in the record."""
 
     row: EpochRow
     n_epochs: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class MeasuringStarted:
+class MeasuringStarted(NamedTuple):
     """Validation, or the untrained model."""
 
     n_images: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class SignFound:
+class SignFound(NamedTuple):
     """The doctor's finding, as it stands in the record."""
 
     sign: str
     sentence: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Note:
+class Note(NamedTuple):
     """Something to know that is not a warning."""
 
     sentence: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class ImagesPrepared:
+class ImagesPrepared(NamedTuple):
     """How far the cache of resized images is."""
 
     n_done: int
     n_images: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class StagesCached:
+class StagesCached(NamedTuple):
     """`n_done` of `n_views` outputs of frozen stages are in `folder`, where all of them take `n_bytes`."""
 
     n_done: int

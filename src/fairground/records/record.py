@@ -153,18 +153,13 @@ class RunRecord:
             require(is_fine, f"record {self.name}: {complaint}", StoreError)
 
     def score(self, metric: str, split: SplitName = "test") -> float | None:
-        return self._values.get((metric, split))
-
-    def values(self) -> dict[tuple[str, SplitName], float]:
-        """Return every score by metric and split; of two scores with one name the first counts."""
-        found = {(score.metric, score.split): score.value for score in self.scores}
-        if len(found) < len(self.scores):
-            found |= {(score.metric, score.split): score.value for score in reversed(self.scores)}
-        return found
+        return self.values.get((metric, split))
 
     @cached_property
-    def _values(self) -> dict[tuple[str, SplitName], float]:
-        return self.values()
+    def values(self) -> dict[tuple[str, SplitName], float]:
+        """Every score by metric and split; of two scores with one name the first counts."""
+        found = {(score.metric, score.split): score.value for score in self.scores}
+        return found | {(score.metric, score.split): score.value for score in reversed(self.scores)}
 
     @cached_property
     def text_without_seed(self) -> bytes:

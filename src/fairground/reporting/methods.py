@@ -56,7 +56,7 @@ class Method:
         found: dict[tuple[str, SplitName], list[tuple[int, float]]] = {}
         for record in self.done:
             seed = seed_of(record)
-            for key, value in record.values().items():
+            for key, value in record.values.items():
                 found.setdefault(key, []).append((seed, value))
         return found
 
