@@ -1,6 +1,5 @@
 """Killed drivers and workers, two drivers at once, full and read-only disks: every run ends once, with its results."""
 
-import errno
 import os
 import signal
 import subprocess
@@ -112,25 +111,6 @@ def test_a_disk_that_is_really_full(undisturbed: dict[str, str], small_disk: Pat
     assert digits_of_runs(small_disk, RUNS) == undisturbed
     store = Store(small_disk)
     assert {store.get(name).state for name in undisturbed} == {"done"}
-
-
-@pytest.mark.parametrize("moment", [3, 11])
-def test_a_write_that_finds_the_disk_full(
-    undisturbed: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: int
-) -> None:
-    calls, fsync = iter(range(1, 10**6)), os.fsync
-
-    def full(handle: int) -> None:
-        if next(calls) == moment:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        fsync(handle)
-
-    monkeypatch.setattr(os, "fsync", full)
-    # The disk says nothing about the settings: no run is stored as failed for it.
-    with pytest.raises(StoreError, match="the disk is full"):
-        records(tmp_path, RUNS, "inline")
-    assert digits_of_runs(tmp_path, RUNS) == undisturbed
-    assert_whole(tmp_path, undisturbed)
 
 
 @pytest.mark.parametrize("words", [("train", *TINY), ("study", "tiny", "--executor", "inline")])

@@ -6,13 +6,18 @@ import sys
 from dataclasses import asdict
 
 import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from fairground.errors import InputError
 from fairground.loggers import feed as feed_module
 from fairground.loggers.feed import Feed, fed
 from fairground.records.run_folder import RunFolder
+from fairground.spec.identity import name_of
+from fairground.training.run import run
 from tests.patience import PATIENCE
 from tests.records.factory import make_record
+from tests.training.stopping import stop_after
+from tests.training.tiny import tiny
 
 PROGRAM = """
 import json, sys
@@ -77,6 +82,25 @@ def test_a_logger_that_fails_is_warned_of_once_and_dropped(tmp_path, opened, cap
     expected = "warning: the logger wandb failed and is dropped; the run continues (OSError: no space)\n"
     assert capsys.readouterr().err == expected
     assert [key[0] for key in opened] == ["mlflow"] * 3
+
+
+def test_a_stopped_run_resumes_without_doubling_and_with_the_digits_of_a_run_without_loggers(tmp_path):
+    spec = tiny()
+    name, plain = name_of(spec), run(spec, home=tmp_path / "plain")
+    with fed(["tensorboard"], tmp_path) as feed, pytest.raises(KeyboardInterrupt):
+        run(spec, home=tmp_path, listen=feed.after(lambda _: None, name), should_stop=stop_after(8))
+    # What a kill would do to the file that is being written: its last number is lost.
+    (file,) = (tmp_path / "tensorboard" / name).iterdir()
+    file.write_bytes(file.read_bytes()[:-3])
+    with fed(["tensorboard"], tmp_path) as feed:
+        record = run(spec, home=tmp_path, listen=feed.after(lambda _: None, name))
+        feed.finished(record)
+    assert record.digits() == plain.digits()
+    found = EventAccumulator(str(tmp_path / "tensorboard" / name))
+    found.Reload()
+    assert [event.step for event in found.Scalars("validation/map@r")] == [0, 1, 2, 3]
+    assert [event.step for event in found.Scalars("train/loss")] == [1, 2, 3]
+    assert len(found.Scalars("final/test/map@r")) == 1
 
 
 def test_an_unknown_logger_and_a_missing_package_are_refused_before_anything_starts(tmp_path, monkeypatch):

@@ -1,9 +1,9 @@
-"""Runs a tiny spec in child processes killed without warning; prints the record's digits and the doctor's findings.
+"""Runs tiny specs in child processes killed without warning; prints each record's digits and the doctor's findings.
 
-Every child is a fork of one process that has torch loaded already, so that a dozen deaths cost seconds. Arguments: the
-home folder, the overrides as JSON, and the deaths as JSON: ["batch", n] kills after the n-th batch of that child,
-["fsync", n] just before its n-th fsync (in the middle of writing a file), ["rename", n] just before the n-th rename,
-["after", s] after s seconds.
+Every child is a fork of one process that has torch loaded already, so that a dozen deaths cost seconds. Arguments: a
+folder, and as JSON the overrides and the deaths of each scenario by name. The death ["batch", n] kills after the n-th
+batch of that child, ["fsync", n] just before its n-th fsync (in the middle of writing a file), ["rename", n] just
+before the n-th rename, ["after", s] after s seconds.
 """
 
 import json
@@ -72,15 +72,20 @@ def attempt(home: Path, overrides: list[str], kind: str, n: float) -> bool:
 
 
 def main() -> None:
-    home, overrides, deaths = Path(sys.argv[1]), json.loads(sys.argv[2]), json.loads(sys.argv[3])
+    told = {}
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         # Compiles and loads everything once, for all children.
         run(tiny("training.epochs=0"), home=Path(folder))
-    for kind, n in deaths:
-        attempt(home, overrides, kind, n)
-    assert attempt(home, overrides, "never", 0)
-    print((home / "told").read_text())
+    for scenario, (overrides, deaths) in json.loads(sys.argv[2]).items():
+        home = Path(sys.argv[1]) / scenario
+        home.mkdir()
+        os.environ["FAIRGROUND_CACHE"] = str(home / "cache")
+        for kind, n in deaths:
+            attempt(home, overrides, kind, n)
+        assert attempt(home, overrides, "never", 0)
+        told[scenario] = json.loads((home / "told").read_text())
+    print(json.dumps(told))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from fairground.spec.settings import parse_overrides
 from fairground.training.doctor import SIGNS, EpochCheck, History, Observation, ProxyUsage, WatchedRun
 from fairground.training.run import run
 from tests.training.ill_losses import ILL
+from tests.training.stopping import stop_and_resume
 from tests.training.tiny import tiny
 
 REMEDIES = {
@@ -81,34 +82,12 @@ def test_the_doctor_moves_no_digit_and_can_be_sent_away(tmp_path: Path) -> None:
     assert alone.findings == ()
 
 
-class Power:
-    """Stops a run after so many batches, as Ctrl-C would."""
-
-    def __init__(self, batches: int) -> None:
-        self.left = batches
-
-    def __call__(self) -> bool:
-        self.left -= 1
-        return self.left < 0
-
-
-@pytest.mark.parametrize(("sign", "stops"), [("stuck_at_margin", (7, 16, 5, 99)), ("dead_proxies", (7, 16))])
-def test_a_resumed_run_has_the_findings_of_an_undisturbed_one(
-    sign: str, stops: tuple[int, ...], tmp_path: Path
-) -> None:
-    spec = tiny(*ILL[sign])
-    whole = run(spec, home=tmp_path / "whole")
-    told: list[str] = []
-
-    def listen(event: Event) -> None:
-        told.extend([event.sentence] if isinstance(event, SignFound) else [])
-
-    for batches in stops:
-        with pytest.raises(KeyboardInterrupt):
-            run(spec, home=tmp_path / "broken", listen=listen, should_stop=Power(batches))
-    broken = run(spec, home=tmp_path / "broken", listen=listen)
-    assert broken.findings == whole.findings
-    assert told == [finding.text for finding in whole.findings]
+def test_a_resumed_run_has_the_findings_of_an_undisturbed_one_and_tells_each_once(tmp_path: Path) -> None:
+    told: list[Event] = []
+    record = stop_and_resume(tiny(*ILL["dead_proxies"]), tmp_path, 7, 16, listen=told.append)
+    assert "dead_proxies" in findings_of(record)
+    sentences = [event.sentence for event in told if isinstance(event, SignFound)]
+    assert sentences == [finding.text for finding in record.findings]
 
 
 LOOK = Observation(

@@ -8,9 +8,9 @@ import pytest
 from fairground.errors import DataError
 from fairground.spec.catalogue import list_room
 from fairground.spec.load import load_run
-from fairground.spec.run import RunSpec
 from fairground.spec.settings import parse_overrides
 from fairground.training.run import run
+from tests.training.stopping import stop_and_resume
 from tests.training.tiny import TINY, tiny
 
 #: what a part needs beside its name
@@ -42,7 +42,7 @@ def test_every_part_trains_and_resumes(part: str, tmp_path: Path) -> None:
     if part == "sampler=fixed_tuples":
         np.savez(tmp_path / "tuples.npz", tuples=np.arange(48).reshape(-1, 2))
         words.append(f"sampler.file={tmp_path / 'tuples.npz'}")
-    stop_and_resume(tiny(*words), tmp_path, after=3)
+    stop_and_resume(tiny(*words), tmp_path, 3)
 
 
 @pytest.mark.parametrize("trunk", [name for name in list_room("trunks") if name != "features"])
@@ -51,16 +51,7 @@ def test_every_trunk_trains_and_resumes(trunk: str, tmp_path: Path) -> None:
     words += ["data.n_classes=8", "data.per_class=4", "data.size=32", "optimiser.name=sgd", "training.epochs=1"]
     words += ["training.batch_size=8", "training.batches_per_epoch=2", "training.freeze_batch_norm=stats"]
     said = {word.partition("=")[0]: word for word in (*words, f"trunk={trunk}", *TRUNKS.get(trunk, ()))}
-    stop_and_resume(load_run(overrides=parse_overrides(list(said.values()))), tmp_path, after=1)
-
-
-def stop_and_resume(spec: RunSpec, home: Path, *, after: int) -> None:
-    whole = run(spec, home=home / "whole")
-    assert whole.state == "done", whole.failure
-    batches = iter(range(1, 100))
-    with pytest.raises(KeyboardInterrupt):
-        run(spec, home=home / "halved", should_stop=lambda: next(batches) == after)
-    assert run(spec, home=home / "halved").digits() == whole.digits()
+    stop_and_resume(load_run(overrides=parse_overrides(list(said.values()))), tmp_path, 1)
 
 
 def test_a_sampler_of_super_classes_needs_them(tmp_path: Path) -> None:

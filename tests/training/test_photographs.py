@@ -8,9 +8,8 @@ import torch
 from fairground.spec.load import load_run
 from fairground.spec.run import RunSpec
 from fairground.spec.settings import parse_overrides
-from fairground.training.loop import StoppedError
-from fairground.training.run import run
 from tests.loading.pictures import photo
+from tests.training.stopping import stop_and_resume
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +52,4 @@ def spec_of(root: Path, *overrides: str) -> RunSpec:
 def test_a_run_stopped_while_a_batch_is_made_ahead_ends_with_the_same_digits(
     prepared: int, root: Path, tmp_path: Path
 ) -> None:
-    spec = spec_of(root, f"data.prepared={prepared}")
-    whole = run(spec, home=tmp_path / "whole")
-    batches = iter(range(100))
-    for stop_at in (2, 6):
-        with pytest.raises(StoppedError):
-            run(spec, home=tmp_path / "halved", should_stop=lambda at=stop_at: next(batches) == at)
-    assert run(spec, home=tmp_path / "halved").digits() == whole.digits()
-    assert whole.state == "done"
+    assert stop_and_resume(spec_of(root, f"data.prepared={prepared}"), tmp_path, 3, 4).state == "done"

@@ -9,15 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
-
-
-def told_after(home: Path, deaths: list[tuple[str, float]], overrides: tuple[str, ...] = ()) -> Any:
-    command = [sys.executable, "-m", "tests.training.killer", str(home), json.dumps(overrides), json.dumps(deaths)]
-    home.mkdir()
-    finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
-    assert finished.returncode == 0, finished.stderr
-    return json.loads(finished.stdout)
 
 
 MOMENTS = {
@@ -41,21 +35,32 @@ KINDS = {
         "optimiser.average=0.9",
         "training.epochs=3",
     ),
+    "frozen stages in a cache": ("training.trainable=last:1", "training.views=3"),
     "proxies and patience": ("loss=arc_face", "training.patience=1", "training.epochs=6"),
 }
 
 
+DEATHS = [("fsync", 2), ("fsync", 3), ("batch", 3), ("fsync", 5), ("batch", 8)]
+
+
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return told_after(tmp_path_factory.mktemp("resume") / "home", [])
+def told(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    scenarios: dict[str, Any] = {"undisturbed": ((), [])}
+    scenarios |= {moment: ((), deaths) for moment, deaths in MOMENTS.items()}
+    for kind, overrides in KINDS.items():
+        scenarios |= {kind: (overrides, []), f"{kind}, killed": (overrides, DEATHS)}
+    folder = str(tmp_path_factory.mktemp("resume"))
+    command = [sys.executable, "-m", "tests.training.killer", folder, json.dumps(scenarios)]
+    finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert finished.returncode == 0, finished.stderr
+    return json.loads(finished.stdout)
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_a_killed_run_ends_with_the_same_digits(moment: str, undisturbed: Any, tmp_path: Path) -> None:
-    assert told_after(tmp_path / "home", MOMENTS[moment]) == undisturbed
+def test_a_killed_run_ends_with_the_same_digits(moment: str, told: Any) -> None:
+    assert told[moment] == told["undisturbed"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_state_survives(kind: str, tmp_path: Path) -> None:
-    deaths = [("batch", 3), ("fsync", 5), ("batch", 8)]
-    assert told_after(tmp_path / "killed", deaths, KINDS[kind]) == told_after(tmp_path / "whole", [], KINDS[kind])
+def test_every_kind_of_state_survives(kind: str, told: Any) -> None:
+    assert told[f"{kind}, killed"] == told[kind]

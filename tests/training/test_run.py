@@ -1,5 +1,6 @@
+import errno
+import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from fairground.records.run_folder import RunFolder, locked
 from fairground.spec.identity import name_of
 from fairground.training.measure import SealedRows
 from fairground.training.run import run
+from tests.training.stopping import stop_after
 from tests.training.tiny import tiny
 
 
@@ -40,16 +42,12 @@ def test_a_run_learns_and_tells_everything(tmp_path: Path) -> None:
 
 
 def test_the_same_spec_and_seed_give_the_same_digits_and_another_seed_others(tmp_path: Path) -> None:
-    first = run(tiny(), home=tmp_path / "a")
-    assert run(tiny(), home=tmp_path / "b").digits() == first.digits()
-    assert run(tiny("seed=1"), home=tmp_path / "c").score("map@r") != first.score("map@r")
-
-
-def test_a_run_leaves_the_callers_random_stream_alone(tmp_path: Path) -> None:
     torch.manual_seed(5)
     before = torch.get_rng_state()
-    run(tiny("training.epochs=1"), home=tmp_path)
-    assert torch.equal(torch.get_rng_state(), before)
+    first = run(tiny(), home=tmp_path / "a")
+    assert torch.equal(torch.get_rng_state(), before), "a run leaves the caller's random stream alone"
+    assert run(tiny(), home=tmp_path / "b").digits() == first.digits()
+    assert run(tiny("seed=1"), home=tmp_path / "c").score("map@r") != first.score("map@r")
 
 
 def test_a_loss_that_is_not_finite_ends_the_run_as_diverged_with_step_and_cause(tmp_path: Path) -> None:
@@ -73,22 +71,20 @@ def test_the_test_split_cannot_be_read_before_selection_is_over() -> None:
     assert "epoch 3 selected" in told[0]
 
 
-def test_a_damaged_checkpoint_falls_back_to_the_one_before_and_says_so(tmp_path: Path) -> None:
+def test_a_checkpoint_that_is_damaged_or_of_another_run_is_passed_over(tmp_path: Path) -> None:
     whole = run(tiny(), home=tmp_path / "whole")
-    stopped = {"batches": 0}
-
-    def stop() -> bool:
-        stopped["batches"] += 1
-        return stopped["batches"] == 9
-
-    with pytest.raises(KeyboardInterrupt):
-        run(tiny(), home=tmp_path / "hurt", should_stop=stop, checkpoint_seconds=0.0)
-    folder = RunFolder(tmp_path / "hurt", whole.name)
-    newest = sorted(folder.checkpoints.glob("[0-9]*.safetensors"))[-1]
+    for seed, home, n in ((1, "other", 9), (0, "hurt", 9), (0, "mixed", 4)):
+        with pytest.raises(KeyboardInterrupt):
+            run(tiny(f"seed={seed}"), home=tmp_path / home, should_stop=stop_after(n), checkpoint_seconds=0.0)
+    newest = sorted(RunFolder(tmp_path / "hurt", whole.name).checkpoints.glob("[0-9]*.safetensors"))[-1]
     newest.write_bytes(newest.read_bytes()[:-7] + b"garbage")
-    record = run(tiny(), home=tmp_path / "hurt")
-    assert record.digits() == whole.digits()
-    assert any("is damaged" in note and "fell back" in note for note in record.notes)
+    (other,) = (tmp_path / "other" / "runs").iterdir()
+    for path in (other / "checkpoints").iterdir():
+        shutil.copy(path, RunFolder(tmp_path / "mixed", whole.name).checkpoints)
+    for home, note in (("hurt", "does not match its checksum"), ("mixed", f"it belongs to run {other.name}")):
+        record = run(tiny(), home=tmp_path / home)
+        assert record.digits() == whole.digits()
+        assert any(note in said and "fell back to the one before" in said for said in record.notes)
 
 
 def test_a_resumed_run_keeps_the_threads_it_began_with(tmp_path: Path) -> None:
@@ -156,52 +152,29 @@ def test_a_batch_in_chunks_trains_like_the_whole_batch(tmp_path: Path) -> None:
     assert [row.loss for row in chunked.epochs[1:]] == pytest.approx([row.loss for row in whole.epochs[1:]], rel=1e-3)
 
 
-def test_a_run_in_three_pieces_has_the_digits_of_a_whole_one(tmp_path: Path) -> None:
+def test_a_run_in_pieces_has_the_digits_of_a_whole_one_and_its_test_split_stays_sealed(tmp_path: Path) -> None:
+    opened: list[str] = []
     spec = tiny("training.epochs=2")
     whole = run(spec, home=tmp_path / "whole")
-    pieces = [run(spec, home=tmp_path / "pieces", until=until) for until in (0, 1, 2)]
+    pieces = [run(spec, home=tmp_path / "pieces", until=until, witness=opened.append) for until in (0, 1, 2)]
     assert [len(piece.epochs) for piece in pieces] == [1, 2, 3]
     assert {piece.state for piece in pieces} == {"pruned"}
-    assert run(spec, home=tmp_path / "pieces").digits() == whole.digits()
-
-
-def test_a_pause_after_the_last_epoch_leaves_the_test_split_sealed(tmp_path: Path) -> None:
-    opened: list[str] = []
-    spec = tiny("training.epochs=1")
-    paused = run(spec, home=tmp_path, until=1, witness=opened.append)
-    assert opened == []
-    assert paused.failure == "paused after epoch 1 of 1, test split sealed"
+    paused = pieces[-1]
+    assert paused.failure == "paused after epoch 2 of 2, test split sealed"
     assert paused.score("map@r", "test") is None
-    assert paused.score("map@r", "validation") == paused.epochs[1].validation["map@r"]
-    assert not RunFolder(tmp_path, paused.name).embeddings.exists()
-    done = run(spec, home=tmp_path, witness=opened.append)
+    assert paused.score("map@r", "validation") == whole.score("map@r", "validation")
+    folder = RunFolder(tmp_path / "pieces", paused.name)
+    assert not folder.embeddings.exists()
+    left = [folder.path / ".record.json.99-ab.tmp", folder.checkpoints / ".step-0.json.98-cd.tmp"]
+    for path in left:
+        path.write_bytes(b"what a killed writer leaves")
+    assert opened == []
+    assert run(spec, home=tmp_path / "pieces", witness=opened.append).digits() == whole.digits()
     assert len(opened) == 1
-    assert done.score("map@r", "validation") == paused.score("map@r", "validation")
-
-
-def stop_after(n: int) -> Callable[[], bool]:
-    batches = iter(range(1, 1000))
-    return lambda: next(batches) == n
-
-
-def test_a_checkpoint_of_another_run_is_passed_over(tmp_path: Path) -> None:
-    whole = run(tiny(), home=tmp_path / "whole")
-    for seed, home, n in ((1, "other", 9), (0, "mixed", 4)):
-        with pytest.raises(KeyboardInterrupt):
-            run(tiny(f"seed={seed}"), home=tmp_path / home, should_stop=stop_after(n), checkpoint_seconds=0.0)
-    (other,) = (tmp_path / "other" / "runs").iterdir()
-    mine = RunFolder(tmp_path / "mixed", whole.name)
-    for path in (other / "checkpoints").iterdir():
-        shutil.copy(path, mine.checkpoints)
-    record = run(tiny(), home=tmp_path / "mixed")
-    assert record.digits() == whole.digits()
-    assert any(f"it belongs to run {other.name}" in note for note in record.notes)
+    assert not any(path.exists() for path in left)
 
 
 def test_a_full_disk_is_said_in_a_sentence_and_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import errno
-    import os
-
     real = os.fsync
     calls = iter(range(1000))
 
@@ -215,14 +188,3 @@ def test_a_full_disk_is_said_in_a_sentence_and_nothing_is_lost(tmp_path: Path, m
         with pytest.raises(StoreError, match="disk is full"):
             run(tiny(), home=tmp_path / "full")
     assert run(tiny(), home=tmp_path / "full").digits() == run(tiny(), home=tmp_path / "other").digits()
-
-
-def test_what_a_killed_writer_left_is_swept_when_the_run_is_taken_up(tmp_path: Path) -> None:
-    spec = tiny("training.epochs=1")
-    assert run(spec, home=tmp_path, until=0).state == "pruned"
-    folder = RunFolder(tmp_path, name_of(spec))
-    left = [folder.path / ".record.json.99-ab.tmp", folder.checkpoints / ".step-0.json.98-cd.tmp"]
-    for path in left:
-        path.write_bytes(b"half a file")
-    assert run(spec, home=tmp_path).state == "done"
-    assert not any(path.exists() for path in left)

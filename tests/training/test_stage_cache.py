@@ -19,7 +19,6 @@ from fairground.training.loop import StoppedError
 from fairground.training.run import run
 from fairground.training.stage_cache import CachedViews, StageCache, prepare_inputs, saved_shape
 from fairground.training.stored_run import evaluate_stored
-from tests.training.test_resume import told_after
 from tests.training.tiny import tiny
 
 
@@ -152,17 +151,6 @@ def test_the_digits_do_not_depend_on_which_rows_were_computed_before(tmp_path: P
     parts.transform.fill({"view-0001": odd[::-1]})
     found, _ = events_of(*LAST, home=tmp_path / "two")
     assert found == fresh
-
-
-@pytest.mark.parametrize(
-    "deaths", [[("fsync", 2), ("fsync", 3), ("fsync", 2)], [("batch", 1), ("batch", 5), ("batch", 9)]]
-)
-def test_a_run_killed_in_caching_or_training_ends_with_the_same_digits(
-    deaths: list[tuple[str, float]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = told_after(tmp_path / "whole", [], LAST)
-    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "other"))
-    assert told_after(tmp_path / "killed", deaths, LAST) == whole
 
 
 def test_caching_stops_when_asked_and_goes_on_later(tmp_path: Path) -> None:

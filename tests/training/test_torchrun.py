@@ -60,21 +60,12 @@ def test_twenty_steps_of_two_processes_are_those_of_one(method: str, shared: Pat
         )
 
 
-def test_two_processes_fill_one_cache_of_frozen_stages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = tiny_words("training.trainable=last:1", "training.views=2", "training.epochs=1")
-    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "shared"))
-    finished = torchrun("fairground", "train", "--home", str(tmp_path / "home"), "--json", *words)
-    assert finished.returncode == 0, finished.stderr
-    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "alone"))
-    alone = json.loads(run(load_run(overrides=parse_overrides(words)), home=tmp_path / "one").to_json())
-    together = json.loads(finished.stdout)
-    found, wanted = ({score["metric"]: score["value"] for score in told["scores"]} for told in (together, alone))
-    assert found == pytest.approx(wanted, abs=1e-3)
-    assert together["epochs"][1]["loss"] == pytest.approx(alone["epochs"][1]["loss"], rel=1e-5)
-
-
-def test_a_run_is_stopped_resumed_and_stored_once_by_the_leader(tmp_path: Path) -> None:
+def test_a_run_on_cached_stages_is_stopped_resumed_and_stored_once_by_the_leader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     words = tiny_words("loss=triplet", "miner=distance_weighted", "evaluation.analyses=['rho']")
+    words += ["training.trainable=last:1", "training.views=2"]
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "shared"))
     # One epoch, then killed between two checkpoints by the leader itself.
     stopped = torchrun("tests.training.shared_stop", str(tmp_path), *words)
     assert stopped.returncode != 0
@@ -85,6 +76,7 @@ def test_a_run_is_stopped_resumed_and_stored_once_by_the_leader(tmp_path: Path) 
     assert told["name"] == name
     assert any("trained by 2 processes" in note for note in told["notes"])
     assert len(Store(tmp_path).events(kind="test opened")) == 1
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "one"))
     wanted = json.loads(run(load_run(overrides=parse_overrides(words)), home=tmp_path / "alone").to_json())
     losses = [row["loss"] for row in wanted["epochs"][1:]]
     assert [row["loss"] for row in told["epochs"][1:]] == pytest.approx(losses, rel=1e-5)
