@@ -55,7 +55,7 @@ def test_numbers_that_float16_cannot_hold_are_refused(cache: StageCache) -> None
 
 
 def test_one_process_computes_a_chunk(cache: StageCache) -> None:
-    cache.open()
+    cache.missing("plain", np.arange(1))
     with cache.lock("plain", 0) as first, cache.lock("plain", 0) as second, cache.lock("plain", 1) as other:
         assert (first, second, other) == (True, False, True)
         with pytest.raises(InputError, match="is being worked on"):
@@ -88,7 +88,7 @@ def test_a_damaged_row_is_computed_again(cache: StageCache) -> None:
 
 
 def test_a_full_disk_is_said_before_anything_is_computed(cache: StageCache) -> None:
-    cache.open()
+    cache.missing("plain", np.arange(1))
     with pytest.raises(StoreError, match=r"lower training\.views"):
         cache.require_space(10**15)
 

@@ -1,7 +1,6 @@
 """Ready-made weights: list what each trunk can load and whether it is here; check a file. Nothing is downloaded."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -17,8 +16,7 @@ def list_weights() -> Answer:
 
     Examples: fairground weights · fairground weights list
     """
-    from fairground.training.published_weights import known_weights
-    from fairground.trunks._weights import weights_folder
+    from fairground.trunks._weights import known_weights, weights_folder
 
     found = known_weights()
 
@@ -29,7 +27,7 @@ def list_weights() -> Answer:
             yield Verbatim(f"  {begins} {one.sha256}\n  from {one.address}")
         yield Verbatim(f"folder: {weights_folder()}")
 
-    return Answer({"folder": str(weights_folder()), "weights": [asdict(one) for one in found]}, lines())
+    return Answer({"folder": str(weights_folder()), "weights": [one._asdict() for one in found]}, lines())
 
 
 def check(file: Annotated[Path, "FILE", "A file of weights."]) -> Answer:
@@ -39,11 +37,11 @@ def check(file: Annotated[Path, "FILE", "A file of weights."]) -> Answer:
 
     Example: fairground weights check resnet50-0676ba61.pth
     """
-    from fairground.training.published_weights import check_weights
+    from fairground.trunks._weights import check_weights
 
     found = check_weights(file.expanduser())
     lines = [Verbatim(found.sentence), Verbatim(f"SHA-256 {found.sha256}")]
-    return Answer(asdict(found), lines, exit_code=0 if found.is_right else 2)
+    return Answer(found._asdict(), lines, exit_code=0 if found.is_right else 2)
 
 
 COMMANDS = {"list": list_weights, "check": check}

@@ -16,7 +16,7 @@ from fairground.recommendation.race import Race
 from fairground.recommendation.request import Request
 from fairground.spec.adaptation import ALL
 from fairground.training.adaptation import Workbench
-from fairground.training.published_weights import known_weights
+from fairground.trunks._weights import known_weights
 
 #: images of the sample, and images of each class that it needs
 SAMPLE, LEAST_PER_CLASS = 400, 4

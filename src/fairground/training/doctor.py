@@ -10,7 +10,7 @@ asked and measured; its docstring has its rule and thresholds.
 import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,35 +44,29 @@ LATE_KEPT, CHECKUPS_KEPT = 16, 4
 
 
 @dataclass(kw_only=True)
-class Window:
-    """The batches since the last observation. A batch is idle when it had no tuples, or a loss of exactly 0."""
+class Observation:
+    """One look at training: the batches since the last look, and the embeddings and gradients of the last of them.
+
+    A batch is idle when it had no tuples, or a loss of exactly 0. `norm` is the mean length of the embeddings,
+    `gradient` the length of the network's whole gradient, `spread` the mean squared distance of the unit vectors to
+    their mean. `at_one_point` is the loss if all embeddings were the same, computed only while the run stands still.
+    """
 
     n_batches: int = 0
     n_idle: int = 0
     lowest: float = 0.0
     highest: float = 0.0
+    step: int = 0
+    norm: float = 0.0
+    gradient: float = 0.0
+    spread: float = 0.0
+    at_one_point: float | None = None
 
     def count(self, loss: float, *, is_idle: bool) -> None:
         self.lowest = min(self.lowest, loss) if self.n_batches else loss
         self.highest = max(self.highest, loss) if self.n_batches else loss
         self.n_batches += 1
         self.n_idle += is_idle
-
-
-@dataclass(kw_only=True)
-class Observation(Window):
-    """One look at training: the batches of a window, and the embeddings and gradients of its last batch.
-
-    `norm` is the mean length of the embeddings, `gradient` the length of the network's whole gradient, `spread` the
-    mean squared distance of the unit vectors to their mean. `at_one_point` is the loss if all embeddings were the same,
-    computed only while the run stands still.
-    """
-
-    step: int
-    norm: float
-    gradient: float
-    spread: float
-    at_one_point: float | None = None
 
     @property
     def is_still(self) -> bool:
@@ -105,7 +99,8 @@ class EpochCheck:
 class History:
     """All that signs look at besides the epoch rows."""
 
-    window: Window = field(default_factory=Window)
+    #: the look that has not ended yet
+    window: Observation = field(default_factory=Observation)
     first: Observation | None = None
     late: list[Observation] = field(default_factory=list)
     untrained: EpochCheck | None = None
@@ -114,7 +109,7 @@ class History:
     def add_observation(self, observation: Observation) -> None:
         self.first = self.first or observation
         self.late = [*self.late[1 - LATE_KEPT :], observation]
-        self.window = Window()
+        self.window = Observation()
 
     def add_checkup(self, checkup: EpochCheck) -> None:
         """Keep an epoch check; that of the untrained model stays to compare with."""
@@ -135,10 +130,10 @@ class History:
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "History":
         return cls(
-            window=Window(**plain["window"]),
-            first=None if plain["first"] is None else Observation(**plain["first"]),
+            window=Observation(**plain["window"]),
+            first=plain["first"] and Observation(**plain["first"]),
             late=[Observation(**observation) for observation in plain["late"]],
-            untrained=None if plain["untrained"] is None else EpochCheck(**plain["untrained"]),
+            untrained=plain["untrained"] and EpochCheck(**plain["untrained"]),
             checkups=[EpochCheck(**checkup) for checkup in plain["checkups"]],
         )
 
@@ -375,13 +370,15 @@ class Doctor:
 
     def after_batch(self, progress: "Progress", batch: Batch, loss: float, embeddings: Tensor) -> list[Finding]:
         """Look at the batch just trained on, already counted in `progress`; return what is new."""
-        progress.history.window.count(loss, is_idle=self._parts.stepper.tally.is_idle())
+        look = progress.history.window
+        look.count(loss, is_idle=self._parts.stepper.tally.is_idle())
         if progress.step % EVERY and progress.step not in EARLY:
             return []
-        observation = self._observe(progress, embeddings)
-        if observation.is_still and self._parts.stepper.loss.accepts:
-            observation.at_one_point = self._loss_at_one_point(embeddings, batch.labels)
-        progress.history.add_observation(observation)
+        look.step = progress.step
+        look.norm, look.gradient, look.spread = self._measure(embeddings)
+        if look.is_still and self._parts.stepper.loss.accepts:
+            look.at_one_point = self._loss_at_one_point(embeddings, batch.labels)
+        progress.history.add_observation(look)
         if self._proxies is not None:
             self._proxies.count(embeddings, batch.labels)
         return self.findings(progress)
@@ -430,15 +427,14 @@ class Doctor:
             self._proxies.sums.copy_(tensors["sums"])
 
     @torch.no_grad()
-    def _observe(self, progress: "Progress", embeddings: Tensor) -> Observation:
+    def _measure(self, embeddings: Tensor) -> list[float]:
+        """Return length and spread of the embeddings, and between them the length of the gradient."""
         lengths = torch.linalg.vector_norm(embeddings, dim=1, keepdim=True)
         centre = (embeddings / lengths.clamp_min(1e-12)).mean(0)
         gradients = [weight.grad for weight in self._weights if weight.grad is not None]
         gradient = nn.utils.get_total_norm(gradients) if gradients else lengths.new_zeros(())
         measured = torch.stack([lengths.mean(), gradient.to(lengths), 1 - centre.dot(centre)]).tolist()
-        norm, gradient_norm, spread = (value if math.isfinite(value) else LARGEST for value in measured)
-        window = asdict(progress.history.window)
-        return Observation(**window, step=progress.step, norm=norm, gradient=gradient_norm, spread=spread)
+        return [value if math.isfinite(value) else LARGEST for value in measured]
 
     @torch.no_grad()
     def _loss_at_one_point(self, embeddings: Tensor, labels: Tensor) -> float | None:

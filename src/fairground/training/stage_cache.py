@@ -130,16 +130,6 @@ class StageCache:
         except LockedError:
             yield False
 
-    def open(self) -> None:
-        """Make the folder where it is missing, and note that it was used."""
-        with self._writing():
-            (self.folder / "locks").mkdir(parents=True, exist_ok=True)
-            if not (self.folder / "index.json").exists():
-                index = {**self.about, "n": self.n_rows, "shape": list(self.shape)}
-                write_atomically(self.folder / "index.json", json.dumps(index).encode())
-            with suppress(OSError):
-                (self.folder / USED).touch()
-
     def require_space(self, n_missing: int) -> None:
         """Refuse what the disk cannot hold before anything is computed."""
         needed, free = n_missing * self.row_bytes, shutil.disk_usage(self.folder).free
@@ -152,11 +142,15 @@ class StageCache:
 
     def _open(self, view: str) -> _View:
         """Return the mapped files of a view; those of a cache that was removed meanwhile are made again."""
-        files = {f"{view}.bin": self.n_rows * self.row_bytes, f"{view}.sums": 8 * self.n_rows}
         if view not in self._views or not (self.folder / f"{view}.sums").exists():
-            self.open()
             with self._writing():
-                for name, n_bytes in files.items():
+                (self.folder / "locks").mkdir(parents=True, exist_ok=True)
+                if not (self.folder / "index.json").exists():
+                    index = {**self.about, "n": self.n_rows, "shape": list(self.shape)}
+                    write_atomically(self.folder / "index.json", json.dumps(index).encode())
+                with suppress(OSError):
+                    (self.folder / USED).touch()
+                for name, n_bytes in ((f"{view}.bin", self.n_rows * self.row_bytes), (f"{view}.sums", 8 * self.n_rows)):
                     with (self.folder / name).open("ab") as file:
                         file.truncate(n_bytes)
                 shape = (self.n_rows, *self.block_shape)
