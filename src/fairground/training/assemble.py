@@ -6,7 +6,6 @@ constructor does not take, a miner the loss cannot use, classes in two splits.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -16,7 +15,7 @@ from fairground.contracts.loss import Loss
 from fairground.contracts.miner import Miner
 from fairground.contracts.model import Transform
 from fairground.contracts.regulariser import Regulariser
-from fairground.contracts.table import ImageTable, SplitRows
+from fairground.contracts.table import Images, ImageTable, SplitRows
 from fairground.errors import DataError, InputError, require
 from fairground.evaluation.embed import embed_blocks
 from fairground.records.record import KnownBug, PretrainedWeights
@@ -32,12 +31,11 @@ from fairground.training.build import (
     load_table,
     seeded,
 )
-from fairground.training.gradient_cache import require_chunks_alone
 from fairground.training.loader import Loader
 from fairground.training.model import EmbeddingModel, InputProfile, n_frozen_stages
 from fairground.training.optimiser import WeightAverage, build_optimiser, require_weights
 from fairground.training.process_group import ProcessGroup
-from fairground.training.step import Stepper
+from fairground.training.step import Stepper, require_chunks_alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,15 +91,18 @@ class Assembled:
 
 def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     device = device or best_device()
-    data = build_data(spec)
-    table, split = data.table, data.split
-    model, transform = build_network(spec, data, device)
-    supplied = {"n_classes": int(data.labels.max()) + 1, "embedding_dim": model.head.embedding_dim}
+    table, data_fingerprint = load_table(spec.data)
+    split = build_split(spec.split).parts(table)
+    require_classes(spec, table, split)
+    _, classes = np.unique(table.labels[split.train], return_inverse=True)
+    labels = torch.from_numpy(classes.astype(np.int64))
+    model, transform = build_network(spec, table.images, split.train, device)
+    supplied = {"n_classes": int(labels.max()) + 1, "embedding_dim": model.head.embedding_dim}
     loss = build_loss(spec, supplied).to(device)
     miner = build_miner(spec, loss)
     regulariser = build_regulariser(spec, loss, miner)
     supers = None if table.super_labels is None else torch.from_numpy(table.super_labels[split.train])
-    sampler_arguments = {"labels": data.labels, "batch_size": spec.training.batch_size, "super_labels": supers}
+    sampler_arguments = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
     sampler = build("sampler", spec.sampler, sampler_arguments)
     if spec.training.gradient_chunk:
         require_chunks_alone(model.train())
@@ -125,7 +126,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         loader=Loader(
             images=table.images,
             rows=split.train,
-            labels=data.labels,
+            labels=labels,
             transform=transform,
             sampler=sampler,
             device=device,
@@ -146,7 +147,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
             average=WeightAverage(model, spec.optimiser.average) if spec.optimiser.average else None,
         ),
         n_batches=spec.training.batches_per_epoch or sampler.n_batches,
-        data_fingerprint=data.fingerprint,
+        data_fingerprint=data_fingerprint,
         split_fingerprint=fingerprint_of("split", split.train, split.validation, split.test),
         notes=(
             *table.notes,
@@ -161,18 +162,8 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     )
 
 
-class RunData(NamedTuple):
-    """The table and its split; `labels` are the classes 0..C-1 of the training rows."""
-
-    table: ImageTable
-    fingerprint: str
-    split: SplitRows
-    labels: Tensor
-
-
-def build_data(spec: RunSpec) -> RunData:
-    table, fingerprint = load_table(spec.data)
-    split = build_split(spec.split).parts(table)
+def require_classes(spec: RunSpec, table: ImageTable, split: SplitRows) -> None:
+    """Refuse a split on which nothing could be selected or measured."""
     asked = spec.evaluation
     require(
         len(split.validation) > 0 or asked.select_on == "test",
@@ -187,13 +178,12 @@ def build_data(spec: RunSpec) -> RunData:
                 "images at least (`fairground data check` counts them)",
                 DataError,
             )
-    _, labels = np.unique(table.labels[split.train], return_inverse=True)
-    return RunData(table, fingerprint, split, torch.from_numpy(labels.astype(np.int64)))
 
 
-def build_network(spec: RunSpec, data: RunData, device: torch.device) -> tuple[EmbeddingModel, Transform]:
+def build_network(
+    spec: RunSpec, images: Images, rows: np.ndarray, device: torch.device
+) -> tuple[EmbeddingModel, Transform]:
     """Return a run's model and transform, or refuse a transform whose images the trunk cannot take."""
-    images = data.table.images
     model = build_model(spec.trunk, spec.head, spec.training, channels=images.channels, seed=spec.seed).to(device)
     transform = build_transform(spec.transform, model)
     resized = spec.transform.settings.get("shorter_side")
@@ -201,7 +191,7 @@ def build_network(spec: RunSpec, data: RunData, device: torch.device) -> tuple[E
         images.require_side(resized)
     if not images.is_slow:
         # Files have three channels, which every trunk takes, and reading one may prepare them all.
-        _require_fit(spec, model, transform.evaluate(images, data.split.train[:1], device), images.channels)
+        _require_fit(spec, model, transform.evaluate(images, rows[:1], device), images.channels)
     return model, transform
 
 

@@ -7,7 +7,6 @@ as pytorch-metric-learning has them.
 
 import hashlib
 import inspect
-from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -43,7 +42,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 }
 #: tables kept at once: the runs of a study that one process makes go from one data set to the next
 _TABLES_KEPT = 2
-_tables: "OrderedDict[Hashable, LoadedTable]" = OrderedDict()
+_tables: "dict[Hashable, LoadedTable]" = {}
 
 
 def build_dataset(part: ComponentSpec) -> Dataset:
@@ -122,15 +121,14 @@ def load_table(part: ComponentSpec) -> LoadedTable:
     dataset = build_dataset(part)
     version = dataset.version()
     key = (part.name, canonical_json(part.settings), version)
-    found = _tables.get(key)
+    found = _tables.pop(key, None)
     if found is None:
         table = dataset.load()
         found = LoadedTable(table, fingerprint_of(table.images.fingerprint(), table.labels, table.class_names))
     if version is not None:
         _tables[key] = found
-        _tables.move_to_end(key)
-        while len(_tables) > _TABLES_KEPT:
-            _tables.popitem(last=False)
+        if len(_tables) > _TABLES_KEPT:
+            del _tables[next(iter(_tables))]
     return found
 
 

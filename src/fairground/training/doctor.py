@@ -371,7 +371,7 @@ class Doctor:
     def after_batch(self, progress: "Progress", batch: Batch, loss: float, embeddings: Tensor) -> list[Finding]:
         """Look at the batch just trained on, already counted in `progress`; return what is new."""
         look = progress.history.window
-        look.count(loss, is_idle=self._parts.stepper.tally.is_idle())
+        look.count(loss, is_idle=self._parts.stepper.is_idle())
         if progress.step % EVERY and progress.step not in EARLY:
             return []
         look.step = progress.step

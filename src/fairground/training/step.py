@@ -1,41 +1,21 @@
 """One batch: embed, mine, regularise, loss, backward, step; then the sampler sees the embeddings."""
 
 import math
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn, optim
+from torch.nn.modules.batchnorm import _BatchNorm
 
-from fairground.contracts.loss import Loss, Tuples
+from fairground.contracts.loss import Loss
 from fairground.contracts.miner import Miner
 from fairground.contracts.model import Batch, Mixing
 from fairground.contracts.regulariser import Regulariser
-from fairground.errors import DivergedError
-from fairground.training.gradient_cache import cached_backward
+from fairground.errors import DivergedError, require
 from fairground.training.model import EmbeddingModel
 from fairground.training.optimiser import WeightAverage
 from fairground.training.process_group import ALONE, ProcessGroup
-
-
-class BatchStatistics:
-    """The number of mined tuples of the current batch, and its loss before any penalty."""
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        self._n_tuples: int | None = None
-        self._values: list[Tensor] = []
-
-    def count(self, tuples: Tuples | None, value: Tensor) -> None:
-        """Count mined tuples and keep the loss; nothing is read from the device yet."""
-        if tuples is not None:
-            self._n_tuples = (self._n_tuples or 0) + tuples.size
-        self._values.append(value.detach())
-
-    def is_idle(self) -> bool:
-        """Whether there was nothing to learn from; ask after the step has read its loss from the device."""
-        return self._n_tuples == 0 or (bool(self._values) and all(value.item() == 0 for value in self._values))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +35,12 @@ class Stepper:
     clip_norm: float = 0.0
     average: WeightAverage | None = None
     group: ProcessGroup = ALONE
-    tally: BatchStatistics = field(default_factory=BatchStatistics)
+    #: of the current batch: how many tuples were mined, and the loss before any penalty, still on the device
+    losses: list[tuple[int | None, Tensor]] = field(default_factory=list)
 
     def step(self, batch: Batch) -> tuple[float, Tensor]:
         self.optimiser.zero_grad(set_to_none=True)
-        self.tally.reset()
+        self.losses.clear()
         mixing = self._mixing(len(batch.labels))
         if self.in_chunks:
             value, own = cached_backward(
@@ -83,6 +64,11 @@ class Stepper:
             self.average.update()
         return number, embeddings.detach()
 
+    def is_idle(self) -> bool:
+        """Whether the last batch had nothing to learn from: no tuples, or a loss of exactly 0."""
+        sizes = [size for size, _ in self.losses if size is not None]
+        return (len(sizes) > 0 and sum(sizes) == 0) or all(value.item() == 0 for _, value in self.losses)
+
     def _mixing(self, batch_size: int) -> Mixing | None:
         if self.regulariser is None:
             return None
@@ -104,7 +90,7 @@ class Stepper:
         if tuples is not None and self.regulariser is not None:
             tuples = self.regulariser.change_tuples(tuples, labels, generator=self.generator)
         value: Tensor = self.loss(embeddings, labels, tuples, generator=self.generator)
-        self.tally.count(tuples, value)
+        self.losses.append((None if tuples is None else tuples.size, value.detach()))
         return value
 
 
@@ -117,3 +103,82 @@ def _cause(embeddings: Tensor, number: float) -> str:
         f"the loss is {number} although the embeddings are finite (largest norm {largest:.3g}): "
         "a scale, margin or temperature of the loss is probably too extreme"
     )
+
+
+def cached_backward(
+    model: nn.Module, chunks: Collection[Tensor], loss_of: Callable[[Tensor], Tensor]
+) -> tuple[Tensor, Tensor]:
+    """Add the gradient of `loss_of(model(images))` to every parameter; return the loss and embeddings, detached.
+
+    This is the gradient of a large batch in the memory of a small one. A loss looks at embeddings, not at images. So
+    the batch is embedded twice, a chunk at a time: once without a graph, to learn the loss and its gradient by every
+    embedding; and once with a graph, to carry these gradients into the weights. Images that are made when asked for are
+    made twice, and never more than a chunk or two of them are in memory. The result is that of one large batch exactly,
+    whatever the loss or the miner, for a third more arithmetic. (Gao, Zhang, Han and Callan, "Scaling deep contrastive
+    learning batch size under memory limited setup", RepL4NLP 2021.)
+
+    The images come in `chunks`, which are run through twice and must be the same both times. `loss_of` takes all
+    embeddings (n, d) at once and may mine, regularise and have parameters of its own. At most one chunk is in a graph
+    at a time. Every chunk sees the same random numbers and buffers both times, and leaves buffers behind as if it had
+    been seen once.
+    """
+    require_chunks_alone(model)
+    if len(chunks) == 1:
+        (images,) = chunks
+        embeddings = model(images)
+        loss = loss_of(embeddings)
+        torch.autograd.backward(loss)
+        return loss.detach(), embeddings.detach()
+    before = {name: buffer.clone() for name, buffer in model.named_buffers()}
+    states, parts = [], []
+    with torch.no_grad():
+        for piece in chunks:
+            states.append(_random_state(piece.device))
+            parts.append(model(piece))
+    # Under autocast, older versions of torch would use the weights cast without a graph again below, without gradient.
+    torch.clear_autocast_cache()
+    embeddings, sizes = torch.cat(parts).requires_grad_(), [len(part) for part in parts]
+    del parts
+    loss = loss_of(embeddings)
+    torch.autograd.backward(loss)
+    if embeddings.grad is not None:
+        with torch.no_grad():
+            for name, buffer in model.named_buffers():
+                buffer.copy_(before[name])
+        after = _random_state(embeddings.device)
+        for piece, state, gradient in zip(chunks, states, torch.split(embeddings.grad, sizes), strict=True):
+            _set_random_state(piece.device, state)
+            again = model(piece)
+            if again.requires_grad:
+                torch.autograd.backward(again, gradient)
+        _set_random_state(embeddings.device, after)
+    return loss.detach(), embeddings.detach()
+
+
+def require_chunks_alone(model: nn.Module) -> None:
+    """Refuse a model whose embedding of one image depends on the others it is seen with."""
+    for name, module in model.named_modules():
+        require(
+            not isinstance(module, _BatchNorm) or not (module.training or module.running_mean is None),
+            f"a gradient-cached step needs batch norm frozen, for '{name}' would take its statistics from each chunk "
+            "instead of the whole batch; set training.freeze_batch_norm=stats, or train without chunks",
+        )
+
+
+def _random_state(device: torch.device) -> list[Tensor]:
+    """Return the state of torch's own generators, that of the processor and that of the images' device."""
+    states = [torch.get_rng_state()]
+    if device.type != "cpu":
+        states.append(torch.get_device_module(device).get_rng_state(*_which(device)))
+    return states
+
+
+def _set_random_state(device: torch.device, states: list[Tensor]) -> None:
+    torch.set_rng_state(states[0])
+    if len(states) > 1:
+        torch.get_device_module(device).set_rng_state(states[1], *_which(device))
+
+
+def _which(device: torch.device) -> tuple[torch.device, ...]:
+    # There is only one "mps", and its generator takes no argument to say so.
+    return () if device.type == "mps" else (device,)
