@@ -5,14 +5,19 @@ from torch import Tensor
 
 from fairground.contracts.loss import Loss, Tuples
 
-#: by the sign the doctor should name, words for the tiny run
+#: by the sign the doctor should name, words for the tiny run; what is stuck at its margin has collapsed too
 ILL = {
-    "collapse": ("loss=triplet", "miner=hardest", "optimiser.lr=0.03", "training.batches_per_epoch=60"),
     "stuck_at_margin": (
         *("loss=triplet", "miner=hardest", "loss.margin=1", "loss.power=2"),
-        *("optimiser.lr=0.01", "training.batches_per_epoch=60"),
+        *("optimiser.lr=0.01", "training.batches_per_epoch=60", "training.epochs=2"),
     ),
-    "no_active_tuples": ("loss=triplet", "miner=all_semihard", "loss.margin=-0.2", "training.batches_per_epoch=30"),
+    "no_active_tuples": (
+        "loss=triplet",
+        "miner=all_semihard",
+        "loss.margin=-0.2",
+        "training.batches_per_epoch=60",
+        "training.epochs=1",
+    ),
     "exploding_norms": ("loss=contrastive", "optimiser.lr=10", "training.batches_per_epoch=20"),
     "dead_proxies": ("loss=sub_centre_arc_face", "loss.n_centres=8", "training.batches_per_epoch=12"),
     "overfitting": ("loss=proxy_nca", "optimiser.loss_lr=0", "training.epochs=5", "training.batches_per_epoch=12"),
