@@ -157,13 +157,8 @@ def junk(path: Path) -> None:
     path.write_bytes(b"this is not a database, but it is long enough to be one " * 20)
 
 
-def older(path: Path) -> None:
-    with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version = 9999")
-
-
-@pytest.mark.parametrize("spoil", [junk, older, Path.unlink])
-def test_an_index_that_is_damaged_old_or_missing_is_rebuilt_in_silence(store, tmp_path, spoil, recwarn):
+@pytest.mark.parametrize("spoil", [junk, Path.unlink])
+def test_an_index_that_is_damaged_or_missing_is_rebuilt_in_silence(store, tmp_path, spoil, recwarn):
     runs = [make_record(seed=seed) for seed in range(3)]
     store.append_all(runs[:2])
     before = store.summaries()
@@ -207,7 +202,7 @@ def test_processes_write_at_once_into_a_run_directory_none_of_them_found(tmp_pat
 
 
 def test_a_killed_writer_loses_at_most_the_record_it_was_writing(tmp_path):
-    for number, kill_after in enumerate([1, 7, 16]):
+    for number, kill_after in enumerate([1, 9]):
         writer = start_writer(tmp_path, f"k{number}", 100_000)
         for _ in range(kill_after):
             writer.stdout.readline()

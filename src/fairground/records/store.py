@@ -5,7 +5,7 @@ Events, such as the opening of a test split, are lines of `events.jsonl`.
 
 The index is one SQLite file that answers questions about thousands of records. It is a cache over `runs/*/record.json`
 and may be deleted at any time. Every question first compares the times of change of the files with the index, in one
-pass over the directory. An index that is missing, old or unreadable is rebuilt; if it cannot be written, the index is
+pass over the directory. An index that is missing or unreadable is rebuilt; if it cannot be used, the index is
 kept in memory.
 """
 
@@ -35,15 +35,14 @@ EVENTS = "events.jsonl"
 _USUAL_METRIC = "map@r"
 _CHUNK = 500
 FILE_NAME = "index.sqlite"
-_LAYOUT = 1
 #: `changed` is the time of change of the record's file: the order of records, and whether a row is up to date
 _TABLES = (
-    """CREATE TABLE record (
+    """CREATE TABLE IF NOT EXISTS record (
         name TEXT PRIMARY KEY, changed INTEGER NOT NULL,
         method TEXT NOT NULL, state TEXT NOT NULL, protocol TEXT, dataset TEXT, loss TEXT, miner TEXT, seed INTEGER,
         scores TEXT NOT NULL)""",
     # The file's whole content, apart from the columns that are searched.
-    "CREATE TABLE body (name TEXT PRIMARY KEY, json BLOB NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS body (name TEXT PRIMARY KEY, json BLOB NOT NULL)",
 )
 
 
@@ -119,14 +118,15 @@ class _Index:
             return ask()
         except sqlite3.OperationalError:  # locked, read-only, full
             raise
-        except sqlite3.DatabaseError:  # damaged, of an older layout, not a database
+        except sqlite3.DatabaseError:  # damaged, not a database
             self._path.unlink(missing_ok=True)
             return ask()
 
     def _answer(
         self, db: sqlite3.Connection, query: str, values: tuple[object, ...], names: Collection[str] | None
     ) -> list[tuple]:
-        _lay_out(db)
+        for statement in _TABLES:
+            db.execute(statement)
         self._refresh(db, names)
         return db.execute(query, values).fetchall()
 
@@ -329,22 +329,6 @@ def changes(root: Path, names: Collection[str] | None = None) -> dict[str, int]:
 
 def _read_record(path: Path) -> RunRecord:
     return RunRecord.from_plain(read_with_digest(path))
-
-
-def _lay_out(db: sqlite3.Connection) -> None:
-    """Create the tables of a new index; refuse those of an older layout as damaged."""
-
-    def layout() -> int:
-        return int(db.execute("PRAGMA user_version").fetchone()[0])
-
-    if layout() == 0:
-        db.execute("BEGIN IMMEDIATE")
-        # Asked again under the lock: another process may have done it meanwhile.
-        for statement in (*_TABLES, f"PRAGMA user_version = {_LAYOUT}") if layout() == 0 else ():
-            db.execute(statement)
-        db.execute("COMMIT")
-    if layout() != _LAYOUT:
-        raise sqlite3.DatabaseError("an index of another layout")
 
 
 def _text(spec: Mapping[str, Any], *path: str) -> str | None:
