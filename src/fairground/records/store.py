@@ -5,8 +5,8 @@ Events, such as the opening of a test split, are lines of `events.jsonl`.
 
 The index is one SQLite file that answers questions about thousands of records. It is a cache over `runs/*/record.json`
 and may be deleted at any time. Every question first compares the times of change of the files with the index, in one
-pass over the directory. An index that is missing or unreadable is rebuilt; if it cannot be used, the index is
-kept in memory.
+pass over the directory. An index that is missing or unreadable is rebuilt; if it cannot be used, the index is kept in
+memory.
 """
 
 import getpass
