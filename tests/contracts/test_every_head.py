@@ -59,10 +59,3 @@ def test_state_survives_a_save(name: str) -> None:
     file.seek(0)
     second.load_state_dict(torch.load(file, weights_only=True))
     assert torch.equal(first(features()), second(features()))
-
-
-@each_head
-def test_the_docstring_explains(name: str) -> None:
-    found = __import__(f"fairground.heads.{name}", fromlist=["x"]).__doc__ or ""
-    for heading in ("Formula", "Paper", "Departures from the paper"):
-        assert f"\n{heading}\n" in found

@@ -1,7 +1,5 @@
 """What every miner owes: valid tuples, none twice, the same for the same seed, and nothing from nothing."""
 
-import inspect
-
 import pytest
 import torch
 
@@ -152,15 +150,3 @@ def test_what_does_not_fit_is_refused(miner):
         miner(torch.ones(3, 2), torch.zeros(2, dtype=torch.long))
     with pytest.raises(InputError, match="takes integer labels"):
         miner(torch.ones(3, 2), torch.zeros(3))
-
-
-@each_miner
-def test_house_style(miner):
-    kind = type(miner)
-    text = inspect.getmodule(kind).__doc__
-    assert "\nFormula\n" in text
-    assert "\nPaper\n" in text
-    assert "\nDepartures from the paper\n" in text
-    parameters = inspect.signature(kind).parameters
-    assert set(kind.tunable) <= set(parameters)
-    assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters.values())

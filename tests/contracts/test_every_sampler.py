@@ -9,7 +9,7 @@ from safetensors.torch import load, save
 from torch.utils.data import DataLoader, TensorDataset
 
 from fairground.contracts.sampler import BatchSampler
-from fairground.spec.catalogue import class_name, find, list_room
+from fairground.spec.catalogue import find, list_room
 from tests.samplers.splits import clustered, even_split, seeded, uneven_split
 
 BATCH = 24
@@ -164,20 +164,6 @@ def test_samplers_that_look_at_embeddings_say_so(name, build):
         sampler.fill(clustered(labels))
         sampler.observe(torch.arange(3), torch.ones(3, 8))
         assert sampler.state_dict() == before
-
-
-@each_sampler
-def test_house_style(name):
-    kind = find("samplers", name)
-    text = inspect.getmodule(kind).__doc__
-    assert kind.__name__ == class_name("samplers", name)
-    assert "\nFormula\n" in text
-    assert "\nPaper\n" in text
-    assert "\nDepartures from the paper\n" in text
-    parameters = inspect.signature(kind).parameters
-    assert set(kind.tunable) <= set(parameters)
-    assert {"labels", "batch_size"} <= set(parameters)
-    assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters.values())
 
 
 def passes(sampler, labels, n=1):

@@ -103,13 +103,6 @@ def test_gray_images_are_taken(name: str) -> None:
 
 
 @each_trunk
-def test_the_docstring_explains(name: str) -> None:
-    found = __import__(f"fairground.trunks.{name}", fromlist=["x"]).__doc__ or ""
-    for heading in ("Formula", "Paper", "Departures from the paper"):
-        assert f"\n{heading}\n" in found
-
-
-@each_trunk
 def test_the_number_of_weights_is_as_declared(name: str) -> None:
     n_weights = find("trunks", name).n_weights
     assert n_weights == declared("trunks", name, "n_weights", None)

@@ -3,7 +3,6 @@ import pytest
 import torch
 
 from fairground.datasets import SyntheticDataset
-from fairground.errors import InputError
 
 
 def counts(**settings):
@@ -49,21 +48,3 @@ def test_classes_can_be_learnt_but_not_all_from_pixels():
 def test_imbalance_is_the_ratio_of_the_largest_to_the_smallest_class_of_each_half():
     assert counts(n_classes=6, per_class=16, imbalance=16) == [16, 4, 1, 16, 4, 1]
     assert counts(n_classes=4, per_class=5) == [5, 5, 5, 5]
-
-
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"n_classes": 1}, "synthetic.n_classes must be 2 or more, one for each half; got 1"),
-        ({"per_class": 0}, "synthetic.per_class must be 1 or more; got 0"),
-        ({"size": 3}, "synthetic.size must be 4 or more, so that a pattern fits; got 3"),
-        ({"channels": 0}, "synthetic.channels must be 1 or more; got 0"),
-        ({"noise": -0.1}, "synthetic.noise must be 0 or more; got -0.1"),
-        ({"shift": -1}, "synthetic.shift must be 0 or more; got -1"),
-        ({"imbalance": 0.5}, r"synthetic.imbalance must be 1 \(equal classes\) or more; got 0.5"),
-        ({"n_classes": 5, "lone_classes": 3}, "synthetic.lone_classes must be in 0..2, the classes of a half; got 3"),
-    ],
-)
-def test_settings_out_of_range_are_refused(settings, sentence):
-    with pytest.raises(InputError, match=sentence):
-        SyntheticDataset(**settings)

@@ -1,8 +1,6 @@
-import pytest
 import torch
 from torch import nn
 
-from fairground.errors import InputError
 from fairground.heads.mlp import MlpHead
 
 
@@ -22,10 +20,3 @@ def test_a_value_by_hand() -> None:
         head.layers[2].bias.fill_(1.0)
     # 2 * relu(2 + .5) + 3 * relu(-2 + .5) + 1 = 6;  2 * relu(-1.5) + 3 * relu(2.5) + 1 = 8.5
     assert head(torch.tensor([[2.0], [-2.0]])).ravel().tolist() == [6.0, 8.5]
-
-
-def test_widths_and_names_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(InputError, match=r"mlp\.hidden must be whole numbers in \[1, 65536\].*got \[512, 0\]"):
-        MlpHead(n_features=3, hidden=(512, 0))
-    with pytest.raises(InputError, match=r"mlp\.activation must be one of relu, gelu, silu, tanh; got 'swish'"):
-        MlpHead(n_features=3, activation="swish")

@@ -91,11 +91,17 @@ def _large_batch(n, n_classes):
 
 
 def test_triplets_of_classes_of_hundreds_are_counted_exactly():
-    embeddings, labels, d, same = _large_batch(300, 2)
-    hinges = (d.unsqueeze(2) - d.unsqueeze(1) + 0.1).relu()
-    hinges = hinges[(same & ~torch.eye(300, dtype=torch.bool)).unsqueeze(2) & ~same.unsqueeze(1)]
-    expected = (hinges.sum() / (hinges > 0).sum()).item()
-    assert build("triplet", margin=0.1)(embeddings, labels).item() == pytest.approx(expected, abs=1e-10)
+    embeddings, labels, d, same = _large_batch(280, 2)
+    valid = (same & ~torch.eye(280, dtype=torch.bool)).unsqueeze(2) & ~same.unsqueeze(1)
+    hinges = (d.unsqueeze(2) - d.unsqueeze(1) + 0.1).relu()[valid]
+    loss = build("triplet", margin=0.1)
+    value, gradient = gradient_of(loss, embeddings, labels)
+    assert value == pytest.approx((hinges.sum() / (hinges > 0).sum()).item(), abs=1e-10)
+    leaf = embeddings.clone().requires_grad_()
+    (expected,) = torch.autograd.grad(loss.formula(leaf, labels, None, generator=None), leaf)
+    torch.testing.assert_close(gradient, expected)
+    embeddings[3, 1] = torch.nan
+    assert loss(embeddings, labels).isnan()
 
 
 def test_quadruplets_of_a_batch_of_hundreds_are_counted_exactly():

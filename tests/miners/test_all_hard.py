@@ -3,7 +3,6 @@ from collections import Counter
 import pytest
 import torch
 
-from fairground.errors import InputError
 from fairground.miners.all_hard import AllHardMiner
 from tests.losses.fixtures import F8, X
 from tests.miners.oracle import (
@@ -59,10 +58,3 @@ def test_a_cap_is_a_uniform_choice_for_each_anchor():
         assert Counter(a for a, _, _ in mined) == {a: min(2, count) for a, count in have.items()}
         counts.update(of_anchor.index(t) for t in mined if t[0] == 1)
     assert_chances(counts, evenly(range(len(of_anchor))))
-
-
-def test_refusals():
-    with pytest.raises(InputError, match=r"all_hard.margin must be in \[-2, 2\].*got 3"):
-        AllHardMiner(margin=3)
-    with pytest.raises(InputError, match=r"all_hard.per_anchor_cap must be at least 1.*got -1"):
-        AllHardMiner(per_anchor_cap=-1)

@@ -1,6 +1,5 @@
 import pytest
 
-from fairground.errors import InputError
 from fairground.miners.all_semihard import AllSemihardMiner
 from tests.losses.fixtures import F8, F8B, X
 from tests.miners.oracle import all_triplets, distances_by_loop, random_batch, seeded, triplet_list
@@ -35,10 +34,3 @@ def test_a_cap_keeps_some_of_each_anchor():
     for anchor in range(25):
         n_there = sum(a == anchor for a, _, _ in every)
         assert sum(a == anchor for a, _, _ in mined) == min(3, n_there)
-
-
-def test_refusals():
-    with pytest.raises(InputError, match=r"all_semihard.margin must be in \[0, 2\]; got -0.1"):
-        AllSemihardMiner(margin=-0.1)
-    with pytest.raises(InputError, match=r"all_semihard.per_anchor_cap must be at least 1.*got 0"):
-        AllSemihardMiner(per_anchor_cap=0)

@@ -4,7 +4,6 @@ from collections import Counter
 import pytest
 import torch
 
-from fairground.errors import InputError
 from fairground.functional.triplets import distance_weights
 from fairground.miners.distance_weighted import DistanceWeightedMiner
 from tests.losses.fixtures import F8, F8B, X
@@ -120,18 +119,3 @@ def test_cap_and_fixed_count():
     assert max(Counter(mined.anchor.tolist()).values()) == 2
     mined = DistanceWeightedMiner(per_anchor=3)(embeddings, labels, generator=seeded())
     assert max(Counter(mined.anchor.tolist()).values()) == 3
-
-
-@pytest.mark.parametrize(
-    ("settings", "complaint"),
-    [
-        ({"lo": 0}, r"distance_weighted.lo must be in \(0, 2\).*got 0"),
-        ({"hi": 0.4}, r"distance_weighted.hi must be above lo = 0.5.*got 0.4"),
-        ({"per_anchor": "all"}, "distance_weighted.per_anchor must be at least 1, or 'class_count'; got 'all'"),
-        ({"per_anchor": 0}, "distance_weighted.per_anchor must be at least 1, or 'class_count'; got 0"),
-        ({"per_anchor_cap": 0}, "distance_weighted.per_anchor_cap must be at least 1.*got 0"),
-    ],
-)
-def test_refusals(settings, complaint):
-    with pytest.raises(InputError, match=complaint):
-        DistanceWeightedMiner(**settings)

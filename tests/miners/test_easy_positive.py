@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-from fairground.errors import InputError
 from fairground.miners.easy_positive import EasyPositiveMiner
 from tests.losses.fixtures import F8, X
 from tests.miners.oracle import distances_by_loop, negatives_of, positives_of, random_batch, triplet_list
@@ -47,8 +46,3 @@ def test_agrees_with_a_loop(negative):
     for embeddings, labels in [(X, F8), random_batch(40, 5, 6), random_batch(12, 2, 9)]:
         mined = triplet_list(EasyPositiveMiner(negative=negative)(embeddings, labels))
         assert mined == easy_by_loop(embeddings, labels, negative == "semihard")
-
-
-def test_refusal():
-    with pytest.raises(InputError, match=r"easy_positive.negative must be 'semihard' or 'hard'; got 'easy'"):
-        EasyPositiveMiner(negative="easy")

@@ -3,7 +3,6 @@ from collections import Counter
 import pytest
 import torch
 
-from fairground.errors import InputError
 from fairground.miners.multi_similarity import MultiSimilarityMiner
 from tests.losses.fixtures import F8, F8B, X
 from tests.miners.oracle import distances_by_loop, negatives_of, pair_lists, positives_of, random_batch, seeded
@@ -61,10 +60,3 @@ def test_a_cap_holds_for_each_kind_of_pair():
     every = kept_by_loop(embeddings, labels, 2)
     assert set(positive) <= set(every[0])
     assert set(negative) <= set(every[1])
-
-
-def test_refusals():
-    with pytest.raises(InputError, match=r"multi_similarity.epsilon must be in \[-2, 2\].*got 3"):
-        MultiSimilarityMiner(epsilon=3)
-    with pytest.raises(InputError, match=r"multi_similarity.per_anchor_cap must be at least 1.*got 0"):
-        MultiSimilarityMiner(per_anchor_cap=0)

@@ -1,8 +1,5 @@
 from collections import Counter
 
-import pytest
-
-from fairground.errors import InputError
 from fairground.miners.distance_weighted import DistanceWeightedMiner
 from fairground.miners.rho_distance import RhoDistanceMiner
 from fairground.regularisers.rho import RhoRegulariser
@@ -58,16 +55,3 @@ def test_equals_the_regulariser_after_the_distance_weighted_miner():
     DistanceWeightedMiner()(X, F8, generator=generator)
     changed = RhoRegulariser(p_switch=0.4).change_tuples(mined, F8, generator=generator)
     assert triplet_list(changed) == triplet_list(RhoDistanceMiner(p_switch=0.4)(X, F8, generator=seeded(5)))
-
-
-@pytest.mark.parametrize(
-    ("settings", "complaint"),
-    [
-        ({"p_switch": 1.5}, r"rho_distance.p_switch must be in \[0, 1\].*got 1.5"),
-        ({"lo": 2}, r"rho_distance.lo must be in \(0, 2\).*got 2"),
-        ({"hi": 0.5}, r"rho_distance.hi must be above lo = 0.5.*got 0.5"),
-    ],
-)
-def test_refusals(settings, complaint):
-    with pytest.raises(InputError, match=complaint):
-        RhoDistanceMiner(**settings)

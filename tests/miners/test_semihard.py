@@ -1,6 +1,3 @@
-import pytest
-
-from fairground.errors import InputError
 from fairground.miners.semihard import SemihardMiner
 from tests.losses.fixtures import F8, F8B, X
 from tests.miners.oracle import (
@@ -51,8 +48,3 @@ def test_a_margin_of_nothing_falls_back_for_every_anchor():
     counts = draw_often(SemihardMiner(margin=0), X, F8, 150)
     for anchor in range(7):
         assert set(marginal(counts, anchor, lambda t: t[2])) == set(negatives_of(F8, anchor))
-
-
-def test_refusal():
-    with pytest.raises(InputError, match=r"semihard.margin must be in \[0, 2\]; got 2.5"):
-        SemihardMiner(margin=2.5)

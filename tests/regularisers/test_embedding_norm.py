@@ -2,7 +2,6 @@ import pytest
 import torch
 from pytorch_metric_learning.regularizers import LpRegularizer
 
-from fairground.errors import InputError
 from fairground.regularisers.embedding_norm import EmbeddingNormRegulariser
 from tests.losses.fixtures import X
 from tests.regularisers.stand_in import NoLoss
@@ -35,10 +34,3 @@ def test_gradient_is_right_and_finite_at_zero(power):
     nothing = torch.zeros(3, 2, requires_grad=True)
     term(nothing, power=power).backward()
     assert torch.equal(nothing.grad, torch.zeros(3, 2))
-
-
-def test_refusals():
-    with pytest.raises(InputError, match=r"embedding_norm.weight must be 0 or more; got -1"):
-        EmbeddingNormRegulariser(weight=-1)
-    with pytest.raises(InputError, match=r"embedding_norm.power must be 1 or 2; got 3"):
-        EmbeddingNormRegulariser(power=3)

@@ -8,7 +8,6 @@ from scipy import stats
 from torch import nn
 
 from fairground.contracts.model import Mixing, Trunk, mix
-from fairground.errors import InputError
 from fairground.losses.normalised_softmax import NormalisedSoftmaxLoss
 from fairground.losses.triplet import TripletLoss
 from fairground.miners.all_tuples import AllTuplesMiner
@@ -51,16 +50,6 @@ def test_every_stage_is_as_likely_and_partners_are_a_permutation():
     assert_chances(Counter(plan.stage for plan in drawn), evenly(range(3)))
     assert all(sorted(plan.partner.tolist()) == list(range(6)) for plan in drawn)
     assert_chances(Counter(int(plan.partner[0]) for plan in drawn), evenly(range(6)))
-
-
-def test_the_same_seed_gives_the_same_plan_and_the_global_generators_are_left_alone():
-    before = torch.random.get_rng_state()
-    first = ManifoldMixupRegulariser().plan_mixing(6, 3, generator=seeded(4))
-    second = ManifoldMixupRegulariser().plan_mixing(6, 3, generator=seeded(4))
-    assert first.weight == second.weight
-    assert first.stage == second.stage
-    assert torch.equal(first.partner, second.partner)
-    assert torch.equal(before, torch.random.get_rng_state())
 
 
 def test_mix_by_hand():
@@ -112,10 +101,3 @@ def test_a_softmax_loss_gets_ordinary_mixup():
     own, partners = (nn.functional.one_hot(labels, 3).double() for labels in (LABELS, LABELS[mixing.partner]))
     soft = mixing.weight * own + (1 - mixing.weight) * partners
     assert value.item() == pytest.approx(nn.functional.cross_entropy(logits, soft).item(), abs=1e-12)
-
-
-def test_refusals():
-    with pytest.raises(InputError, match=r"manifold_mixup.alpha must be above 0; got 0"):
-        ManifoldMixupRegulariser(alpha=0)
-    with pytest.raises(InputError, match=r"manifold_mixup.deepest must be 0 or more.*got -1"):
-        ManifoldMixupRegulariser(deepest=-1)

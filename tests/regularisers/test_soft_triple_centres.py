@@ -56,10 +56,3 @@ def test_losses_without_several_centres_are_refused(kind):
         SoftTripleCentresRegulariser().check_loss(loss)
     with pytest.raises(InputError, match=rf"{kind.__name__} has none"):
         SoftTripleCentresRegulariser().penalty(X, F8, loss)
-
-
-def test_refusals():
-    with pytest.raises(InputError, match=r"soft_triple_centres.weight must be 0 or more; got -1"):
-        SoftTripleCentresRegulariser(weight=-1)
-    with pytest.raises(InputError, match=r"soft_triple_centres.divisor must be 'ckk' or 'pairs'; got 'both'"):
-        SoftTripleCentresRegulariser(divisor="both")

@@ -2,7 +2,6 @@ import pytest
 import torch
 from pytorch_metric_learning.regularizers import ZeroMeanRegularizer
 
-from fairground.errors import InputError
 from fairground.regularisers.zero_mean import ZeroMeanRegulariser
 from tests.losses.fixtures import X
 from tests.regularisers.stand_in import NoLoss
@@ -32,8 +31,3 @@ def test_agrees_with_a_loop_and_with_the_peer():
 
 def test_gradient():
     assert torch.autograd.gradcheck(term, X.clone().requires_grad_(True))
-
-
-def test_refusal():
-    with pytest.raises(InputError, match=r"zero_mean.weight must be 0 or more; got -1"):
-        ZeroMeanRegulariser(weight=-1)

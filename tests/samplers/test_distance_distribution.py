@@ -6,7 +6,6 @@ import torch
 from scipy.spatial.distance import pdist
 from scipy.stats import wasserstein_distance
 
-from fairground.errors import DataError, InputError
 from fairground.samplers import DistanceDistributionSampler
 from fairground.samplers._class_draws import ClassRows, draw_candidates
 from fairground.samplers.distance_distribution import distance_histograms, wasserstein
@@ -75,23 +74,9 @@ def test_a_pool_of_one_image_gives_that_image():
     assert all(len(set(batch)) == 1 for batch in draws(sampler, 5))
 
 
-def test_what_is_known():
-    assert DistanceDistributionSampler(labels=LABELS, batch_size=40).known_bugs() == ()
+def test_the_released_cost_owns_up_to_its_bug():
     assert "E43" in DistanceDistributionSampler(labels=LABELS, batch_size=40, cost="roth_code").known_bugs()[0]
-
-
-def test_refusals():
-    for settings, complaint in (
-        ({"candidates": 0}, r"sampler\.candidates must be at least 1; got 0"),
-        ({"bins": 1}, r"sampler\.bins must be at least 2; got 1"),
-        ({"cost": "emd"}, r"sampler\.cost must be 'w1' or 'roth_code'; got 'emd'"),
-        ({"batch_size": 1, "per_class": 1}, "a batch of 1 has no distances to match"),
-        ({"pool": 39}, r"sampler\.pool must be at least the batch size of 40; got 39"),
-    ):
-        with pytest.raises(InputError, match=complaint):
-            DistanceDistributionSampler(**{"labels": LABELS, "batch_size": 40, **settings})
-    with pytest.raises(DataError, match="needs 56 different classes; the training split has 30"):
-        DistanceDistributionSampler(labels=LABELS, batch_size=112, per_class=2)
+    assert DistanceDistributionSampler(labels=LABELS, batch_size=40).known_bugs() == ()
 
 
 @pytest.mark.parametrize("n", [3, 50, 300])

@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from fairground.errors import DataError, InputError
 from fairground.samplers import HierarchicalSampler
 from tests.samplers.splits import class_counts, draws, even_split
 
@@ -34,16 +33,3 @@ def test_super_classes_with_few_classes_repeat_them_and_say_so():
     for batch in draws(sampler, 10):
         assert class_counts(LABELS > 1, batch) == {False: 8, True: 8}
     assert sampler.notes() == ("1 super-classes have fewer than 4 classes: some come up twice in a batch",)
-
-
-def test_refusals():
-    with pytest.raises(DataError, match="sampler hierarchical needs super-classes, and the data set has none"):
-        HierarchicalSampler(labels=LABELS, super_labels=None, batch_size=16)
-    with pytest.raises(DataError, match="one super-class per image; got 3 for 144 images"):
-        HierarchicalSampler(labels=LABELS, super_labels=SUPERS[:3], batch_size=16)
-    with pytest.raises(DataError, match="images are in another super-class than their class"):
-        HierarchicalSampler(labels=LABELS, super_labels=torch.arange(144) % 2, batch_size=16)
-    with pytest.raises(InputError, match=r"sampler\.super_per_batch must divide the 4 classes of a batch; got 3"):
-        HierarchicalSampler(labels=LABELS, super_labels=SUPERS, batch_size=16, super_per_batch=3)
-    with pytest.raises(DataError, match="must be at most the number of super-classes, 4; got 8"):
-        HierarchicalSampler(labels=LABELS, super_labels=SUPERS, batch_size=16, per_class=2, super_per_batch=8)

@@ -1,9 +1,7 @@
 """m-per-class: clean batches, and batches cut from a list of passes."""
 
-import pytest
 import torch
 
-from fairground.errors import DataError, InputError
 from fairground.samplers import MPerClassSampler
 from tests.samplers.splits import class_counts, draws, even_split
 
@@ -43,15 +41,3 @@ def test_one_image_a_class_in_a_large_batch_covers_three_to_four_passes():
         assert len(counts) == 75
         assert min(counts) >= 2
         assert max(counts) <= 5
-
-
-def test_refusals():
-    labels = even_split()
-    with pytest.raises(InputError, match=r"sampler\.per_class must divide the batch size of 32; got 5"):
-        MPerClassSampler(labels=labels, batch_size=32, per_class=5)
-    with pytest.raises(DataError, match="needs 64 different classes"):
-        MPerClassSampler(labels=labels, batch_size=256)
-    with pytest.raises(InputError, match=r"sampler\.list_length must be at least the batch size of 32; got 31"):
-        MPerClassSampler(labels=labels, batch_size=32, straddle=True, list_length=31)
-    with pytest.raises(InputError, match=r"sampler\.per_class must be at least 1; got 0"):
-        MPerClassSampler(labels=labels, batch_size=32, straddle=True, per_class=0)

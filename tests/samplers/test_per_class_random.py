@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from fairground.errors import DataError, InputError
 from fairground.samplers import PerClassRandomSampler
 from tests.samplers.splits import draws, even_split, uneven_split
 
@@ -42,12 +41,3 @@ def test_a_lone_image_is_its_own_partner_and_told():
         assert batch[2] in batch[:2]
     assert sampler.notes() == ("5 classes have one image, which is its own partner when chosen",)
     assert PerClassRandomSampler(labels=even_split(), batch_size=3).notes() == ()
-
-
-def test_refusals():
-    with pytest.raises(InputError, match=r"sampler\.uniform_over must be 'samples' or 'classes'; got 'images'"):
-        PerClassRandomSampler(labels=even_split(), batch_size=8, uniform_over="images")
-    with pytest.raises(InputError, match="the batch size must be at least 2, for a pair; got 1"):
-        PerClassRandomSampler(labels=even_split(), batch_size=1)
-    with pytest.raises(DataError, match="a batch of 32 needs 31 different images; the training split has 6"):
-        PerClassRandomSampler(labels=even_split(2, 3), batch_size=32)

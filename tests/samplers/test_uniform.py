@@ -1,9 +1,7 @@
 """Uniform: a shuffled pass, or draws with replacement."""
 
-import pytest
 import torch
 
-from fairground.errors import DataError, InputError
 from fairground.samplers import UniformSampler
 from tests.samplers.splits import draws, even_split
 
@@ -25,10 +23,3 @@ def test_with_replacement_every_image_is_equally_likely():
     sampler = UniformSampler(labels=torch.zeros(4, dtype=torch.long), batch_size=10, replace=True)
     counts = torch.bincount(torch.tensor(draws(sampler, 1_000)).flatten())
     assert (abs(counts - 2_500) < 5 * 2_500**0.5).all()
-
-
-def test_refusals():
-    with pytest.raises(DataError, match="a batch of 64 different images needs as many; the training split has 50"):
-        UniformSampler(labels=even_split(5, 10), batch_size=64)
-    with pytest.raises(InputError, match="the batch size must be at least 1; got 0"):
-        UniformSampler(labels=even_split(), batch_size=0)
