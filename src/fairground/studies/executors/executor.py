@@ -22,9 +22,9 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 from fairground.errors import FairgroundError, InputError, StoreError, require
 from fairground.spec.catalogue import nearest
@@ -59,6 +59,15 @@ class Outcome:
     is_store_failure: bool = False
 
 
+class Order(NamedTuple):
+    """A job to be carried out: the function by its dotted path, and its argument."""
+
+    job_id: str
+    job: str
+    argument: Argument
+    attempt: int = 1
+
+
 class Executor(ABC):
     """Runs one job for many arguments. `watch` is called, in the caller's thread, with the events of the jobs."""
 
@@ -73,11 +82,13 @@ class Executor(ABC):
         self._threads = threads
         self._watch: Watch = watch or (lambda _: None)
         self._under_way: set[str] = set()
+        self._waiting: deque[Order] = deque()
 
     def submit(self, job_id: str, argument: Argument) -> None:
         require(job_id not in self._under_way, f"job {job_id} is already under way")
         self._under_way.add(job_id)
-        self._start(job_id, argument)
+        self._waiting.append(Order(job_id, self.job, argument))
+        self._launch()
 
     def finished(self) -> Iterator[Outcome]:
         """Yield outcomes as they come until nothing submitted is left, including what is submitted meanwhile."""
@@ -94,10 +105,11 @@ class Executor(ABC):
     def close(self) -> None:
         """Interrupt what still runs and release what the executor holds."""
         self._under_way.clear()
+        self._waiting.clear()
 
     @abstractmethod
-    def _start(self, job_id: str, argument: Argument) -> None:
-        """Take a job without waiting for it."""
+    def _launch(self) -> None:
+        """Start waiting jobs as far as there are free workers."""
 
     @abstractmethod
     def _next(self) -> Outcome:
@@ -115,38 +127,73 @@ class Executor(ABC):
 class InlineExecutor(Executor):
     """Runs jobs here, one after another: a job starts when its outcome is asked for, and Ctrl-C reaches it directly."""
 
-    def __init__(self, job: str, *, threads: int = 1, watch: Watch | None = None) -> None:
-        super().__init__(job, threads=threads, watch=watch)
-        self._waiting: deque[tuple[str, Argument]] = deque()
-
-    def close(self) -> None:
-        super().close()
-        self._waiting.clear()
-
-    def _start(self, job_id: str, argument: Argument) -> None:
-        self._waiting.append((job_id, argument))
+    def _launch(self) -> None:
+        pass
 
     def _next(self) -> Outcome:
-        job_id, argument = self._waiting.popleft()
-        return perform(job_id, self.job, argument, self._watch, threads=self._threads)
+        return perform(self._waiting.popleft(), self._watch, threads=self._threads)
+
+
+class WorkerExecutor(Executor):
+    """Up to `workers` jobs at once, each with a worker of `threads` threads that may be lost.
+
+    A job whose worker was lost is tried again up to `retries` times, from its own checkpoint; an exception in a job is
+    final. On closing, jobs under way have `grace` seconds to leave a resumable run before they are killed.
+    """
+
+    def __init__(
+        self,
+        job: str,
+        *,
+        workers: int = 2,
+        threads: int = 1,
+        retries: int = 2,
+        grace: float = 20.0,
+        watch: Watch | None = None,
+    ) -> None:
+        super().__init__(job, threads=threads, watch=watch)
+        require(workers >= 1, f"workers must be at least 1; got {workers}")
+        require(retries >= 0, f"retries must be at least 0; got {retries}")
+        self.capacity, self._retries, self._grace = workers, retries, grace
+        self._running: dict[Any, Order] = {}
+
+    def _launch(self) -> None:
+        while self._waiting and len(self._running) < self.capacity:
+            order = self._waiting.popleft()
+            self._running[self._begin(order)] = order
+
+    def _next(self) -> Outcome:
+        while True:
+            worker, end = self._wait()
+            order = self._running.pop(worker)
+            if isinstance(end, str) and order.attempt <= self._retries:
+                self._waiting.appendleft(order._replace(attempt=order.attempt + 1))
+            # At once: the caller may be busy with this outcome for a while.
+            self._launch()
+            if isinstance(end, Outcome):
+                return replace(end, attempts=order.attempt)
+            self._watch({"kind": "worker_died", "worker_died": end, "attempt": order.attempt, "run": order.job_id})
+            if order.attempt > self._retries:
+                complaint = f"the worker process died {order.attempt} times over this job, last: {end}"
+                return Outcome(job_id=order.job_id, failure=complaint, attempts=order.attempt)
+
+    @abstractmethod
+    def _begin(self, order: Order) -> Any:
+        """Return what now carries out the order."""
+
+    @abstractmethod
+    def _wait(self) -> tuple[Any, Outcome | str]:
+        """Wait for the end of a job that runs: return what carried it out, and the outcome or how that was lost."""
 
 
 def executor_named(
-    name: str,
-    job: str,
-    *,
-    workers: int = 2,
-    threads: int = 1,
-    gpus: float = 0.0,
-    address: str | None = None,
-    node_wait: float | None = None,
-    watch: Watch | None = None,
+    name: str, job: str, *, workers: int = 2, threads: int = 1, watch: Watch | None = None, **ray: Any
 ) -> Executor:
-    """Return the executor called `name` for one job; `address`, `gpus` and `node_wait` are for Ray alone."""
+    """Return the executor called `name` for one job; `ray` are the settings `address`, `gpus` and `node_wait`."""
     require(name in NAMES, f"no executor '{name}'.{nearest(name, NAMES)} There are: {', '.join(NAMES)}.")
-    require(address is None or name == "ray", f"an address is for the executor ray; {name} has none")
-    require(gpus == 0 or name == "ray", f"gpus = {gpus:g} per run is for the executor ray; {name} has no such shares")
-    require(node_wait is None or name == "ray", f"node_wait is for the executor ray; {name} has no nodes to wait for")
+    given = {key: value for key, value in ray.items() if value is not None and (key, value) != ("gpus", 0)}
+    for key, value in given.items():
+        require(name == "ray", f"{key} = {value} is for the executor ray, not for {name}")
     if name == "inline":
         return InlineExecutor(job, threads=threads, watch=watch)
     if name == "processes":
@@ -155,33 +202,28 @@ def executor_named(
         return ProcessExecutor(job, workers=workers, threads=threads, watch=watch)
     # Imported only when asked for: Ray is an extra, and takes a second to import.
     try:
-        from fairground.studies.executors.ray import NODE_WAIT, RayExecutor
+        from fairground.studies.executors.ray import RayExecutor
     except ModuleNotFoundError as error:
         raise InputError("the executor ray needs Ray: pip install 'fairground[ray]'") from error
-    return RayExecutor(
-        job,
-        workers=workers,
-        threads=threads,
-        gpus=gpus,
-        address=address,
-        node_wait=NODE_WAIT if node_wait is None else node_wait,
-        watch=watch,
-    )
+    return RayExecutor(job, workers=workers, threads=threads, watch=watch, **given)
 
 
-def perform(job_id: str, path: str, argument: Argument, tell: Watch, *, threads: int | None = None) -> Outcome:
+def perform(order: Order, tell: Watch, *, threads: int | None = None) -> Outcome:
     """Call the job and return its outcome; with `threads` it is limited to as many.
 
     KeyboardInterrupt passes: the run is wanted later, it has not failed.
     """
     try:
         with nullcontext() if threads is None else limited_to(threads):
-            return Outcome(job_id=job_id, result=_find(path)(argument, tell))
-    except FairgroundError as error:
-        is_store = isinstance(error, StoreError)
-        return Outcome(job_id=job_id, failure=str(error), details=traceback.format_exc(), is_store_failure=is_store)
+            return Outcome(job_id=order.job_id, result=_find(order.job)(order.argument, tell))
     except (Exception, SystemExit) as error:
-        return Outcome(job_id=job_id, failure=f"{type(error).__name__}: {error}", details=traceback.format_exc())
+        failure = str(error) if isinstance(error, FairgroundError) else f"{type(error).__name__}: {error}"
+        return Outcome(
+            job_id=order.job_id,
+            failure=failure,
+            details=traceback.format_exc(),
+            is_store_failure=isinstance(error, StoreError),
+        )
 
 
 def _find(path: str) -> Callable[[Argument, Watch], Any]:
@@ -210,7 +252,7 @@ def limited_to(threads: int) -> Iterator[None]:
     # The job imports torch if it needs it. Torch's own copy of MKL listens to torch alone.
     torch = sys.modules.get("torch")
     n_before = None if torch is None else torch.get_num_threads()
-    before = {name: os.environ.get(name) for name in _THREAD_VARIABLES}
+    before = {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ}
     os.environ.update(environment_of(threads))
     try:
         with threadpool_limits(limits=threads):
@@ -220,8 +262,6 @@ def limited_to(threads: int) -> Iterator[None]:
     finally:
         if torch is not None:
             torch.set_num_threads(n_before)
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in _THREAD_VARIABLES:
+            os.environ.pop(name, None)
+        os.environ.update(before)

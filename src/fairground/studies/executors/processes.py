@@ -16,147 +16,98 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from multiprocessing.connection import Connection, Pipe
+from contextlib import suppress
+from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
 from typing import Any
 
-from fairground.errors import require
-from fairground.studies.executors.executor import Argument, Executor, Outcome, Watch, environment_of, perform
+from fairground.errors import StoreError
+from fairground.studies.executors.executor import Order, Outcome, WorkerExecutor, environment_of, perform
 
 
-class ProcessExecutor(Executor):
-    """`workers` processes of `threads` threads each.
+class ProcessExecutor(WorkerExecutor):
+    """Workers are processes of this machine."""
 
-    A job whose worker died is tried again up to `retries` times, an exception in a job never. On closing, jobs under
-    way have `grace` seconds to leave a resumable run before they are killed.
-    """
-
-    def __init__(
-        self,
-        job: str,
-        *,
-        workers: int = 2,
-        threads: int = 1,
-        retries: int = 2,
-        grace: float = 20.0,
-        watch: Watch | None = None,
-    ) -> None:
-        super().__init__(job, threads=threads, watch=watch)
-        require(workers >= 1, f"workers must be at least 1; got {workers}")
-        require(retries >= 0, f"retries must be at least 0; got {retries}")
-        self.capacity, self._retries, self._grace = workers, retries, grace
-        self._outbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        # One thread per worker keeps every worker busy even while the caller is busy with an outcome.
-        self._drivers = ThreadPoolExecutor(workers, thread_name_prefix="fairground-worker")
+    def __init__(self, job: str, **settings: Any) -> None:
+        super().__init__(job, **settings)
         self._idle: list[_Worker] = []
-        self._busy: list[_Worker] = []
-        self._is_closing = False
 
     def close(self) -> None:
         """Interrupt the jobs under way, give them their grace, and end every worker."""
         super().close()
-        self._is_closing = True
-        self._drivers.shutdown(wait=False, cancel_futures=True)
+        workers: list[_Worker] = [*self._running, *self._idle]
+        for worker in workers:
+            worker.end()
+        deadline = time.monotonic() + self._grace
         try:
-            deadline = time.monotonic() + self._grace
-            # Every time round: a worker may have started after the first.
-            while (busy := list(self._busy)) and time.monotonic() < deadline:
-                for worker in busy:
-                    worker.end()
-                time.sleep(0.02)
+            with suppress(subprocess.TimeoutExpired):
+                for worker in workers:
+                    worker.process.wait(max(0.0, deadline - time.monotonic()))
         finally:
             # Also after a second Ctrl-C: a user who asks twice does not want to wait.
-            for worker in list(self._busy):
-                worker.kill()
-        self._drivers.shutdown()
-        while self._idle:
-            self._idle.pop().cleanup()
+            for worker in workers:
+                worker.process.kill()
+                worker.cleanup()
+            self._running, self._idle = {}, []
 
-    def _start(self, job_id: str, argument: Argument) -> None:
-        self._drivers.submit(self._carry_out, job_id, argument)
+    def _begin(self, order: Order) -> "_Worker":
+        worker = self._idle.pop() if self._idle else _Worker(self._threads)
+        # A worker that died meanwhile is noticed when its reply is read.
+        with suppress(OSError):
+            worker.orders.send(order)
+        return worker
 
-    def _next(self) -> Outcome:
-        while not isinstance(item := self._outbox.get(), Outcome):
-            self._watch(item)
-        return item
-
-    def _worker(self) -> "_Worker":
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return _Worker(self._threads)
-
-    def _carry_out(self, job_id: str, argument: Argument) -> None:
-        cause = ""
-        for attempt in range(1, self._retries + 2):
-            if self._is_closing:
-                return
-            try:
-                worker = self._worker()
-            except OSError as error:
-                cause = f"it could not be started ({error})"
-            else:
-                self._busy.append(worker)
-                outcome = worker.ask((job_id, self.job, argument), self._outbox.put)
-                if outcome is not None:
+    def _wait(self) -> "tuple[_Worker, Outcome | str]":
+        while True:
+            for worker in wait(list(self._running)):
+                assert isinstance(worker, _Worker)
+                try:
+                    message = worker.replies.recv()
+                except (OSError, EOFError):
+                    return worker, worker.cleanup()
+                if isinstance(message, Outcome):
                     self._idle.append(worker)
-                    self._outbox.put(replace(outcome, attempts=attempt))
-                else:
-                    cause = worker.cleanup()
-                self._busy.remove(worker)
-                if outcome is not None or self._is_closing:
-                    return
-            self._outbox.put({"kind": "worker_died", "worker_died": cause, "attempt": attempt, "run": job_id})
-        n = self._retries + 1
-        complaint = f"the worker process died {n} times over this job, last: {cause}"
-        self._outbox.put(Outcome(job_id=job_id, failure=complaint, attempts=n))
+                    return worker, message
+                self._watch(message)
 
 
 class _Worker:
-    """The driver's end of one worker process; `ask` is called from one thread, `end` and `kill` from any."""
+    """The driver's end of one worker process."""
 
     def __init__(self, threads: int) -> None:
         # Kept in a file: a pipe that is not read would fill up and stop the worker.
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `cleanup`
         # What the driver can import the worker can: a job may be beside the script that names it.
         path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
-        orders, self._orders = Pipe(duplex=False)
-        self._replies, replies = Pipe(duplex=False)
+        # multiprocessing's pipes pickle what they carry: orders and replies, between these two processes alone. Neither
+        # ever unpickles what comes from a file.
+        orders, self.orders = Pipe(duplex=False)
+        self.replies, replies = Pipe(duplex=False)
         with orders, replies:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "fairground.studies.executors.processes"],
-                stdin=orders.fileno(),
-                stdout=replies.fileno(),
-                stderr=self._errors,
-                env=os.environ | environment_of(threads) | {"PYTHONPATH": path},
-                # In a session of its own: Ctrl-C is for the driver, which then stops its workers in order.
-                start_new_session=True,
-            )
+            try:
+                self.process = subprocess.Popen(
+                    [sys.executable, "-m", "fairground.studies.executors.processes"],
+                    stdin=orders.fileno(),
+                    stdout=replies.fileno(),
+                    stderr=self._errors,
+                    env=os.environ | environment_of(threads) | {"PYTHONPATH": path},
+                    # In a session of its own: Ctrl-C is for the driver, which then stops its workers in order.
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise StoreError(f"a worker process cannot be started: {error.strerror}") from error
 
-    def ask(self, order: tuple[str, str, Argument], on_event: Callable[[Any], None]) -> Outcome | None:
-        """Return the outcome of a job, passing on its events; None when the worker died or was stopped."""
-        try:
-            self._orders.send(order)
-            while not isinstance(message := self._replies.recv(), Outcome):
-                on_event(message)
-        except (OSError, EOFError):  # the pipe broke, or was closed by `end`
-            return None
-        return message
+    def fileno(self) -> int:
+        return self.replies.fileno()
 
     def end(self) -> None:
-        self._orders.close()
-
-    def kill(self) -> None:
-        self._process.kill()
+        self.orders.close()
+        self.replies.close()
 
     def cleanup(self) -> str:
         """Wait for the process, release what it held, and return how it ended."""
         self.end()
-        code = self._process.wait()
-        self._replies.close()
+        code = self.process.wait()
         self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - 2000))
         last_line = self._errors.read().decode(errors="replace").strip().splitlines()[-1:]
         self._errors.close()
@@ -177,8 +128,7 @@ def serve() -> None:
     try:
         while (order := orders.get()) is not None:
             busy.set()
-            job_id, job, argument = order
-            outcome = perform(job_id, job, argument, lambda event: _reply(replies, event))
+            outcome = perform(order, lambda event: _reply(replies, event))
             busy.clear()
             _reply(replies, outcome)
     except KeyboardInterrupt:
