@@ -15,7 +15,7 @@ from fairground.records.record import RunRecord, Score
 from fairground.records.run_folder import RunFolder
 from fairground.reporting.run_set import RunSet
 from fairground.reporting.watch import Watch, WatchServer, choose
-from fairground.studies.trials import Trial
+from fairground.studies.folder import Trial
 from tests.records.factory import hashed, make_provenance, make_record, make_spec
 
 HOSTILE = (

@@ -12,7 +12,7 @@ from fairground.reporting.figure import FigureInputs, figures_of, write_figures
 from fairground.reporting.figures import distributions, embedding_map, ranks_and_profiles, regularisation, searches
 from fairground.reporting.figures import training_embeddings as embeddings
 from fairground.reporting.page import inputs_of
-from fairground.studies.trials import Trial
+from fairground.studies.folder import Trial
 from tests.records.factory import make_record
 from tests.reporting.figure_runs import KEY, changed, inputs, run
 from tests.reporting.fixtures import make_rich_study, make_study, write_files

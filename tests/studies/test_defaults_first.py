@@ -7,20 +7,19 @@ import pytest
 from fairground.errors import InputError
 from fairground.records.store import Store
 from fairground.spec.space import Choice, Integer, LogReal, Real, contains
-from fairground.spec.study import jobs_of
+from fairground.spec.study import SearchProcedure, jobs_of
 from fairground.spec.study_load import load_study
+from fairground.studies.folder import Trial
 from fairground.studies.plan import cost_probes
 from fairground.studies.search import suggest
-from fairground.studies.trials import Trial
 from tests.studies.test_run_study import study_results
 
 RANGES = {"a": Real(low=0.0, high=1.0), "b": LogReal(low=1e-4, high=1.0)}
 
 
 def asked(trials, *, defaults, sampler="gp", startup=4):
-    return suggest(
-        RANGES, trials, sampler=sampler, startup=startup, seed=0, label="cell", n_trials=9, defaults=defaults
-    )
+    procedure = SearchProcedure(trials=9, sampler=sampler, startup=startup, ranges=RANGES)
+    return suggest(procedure, trials, seed=0, label="cell", defaults=defaults)
 
 
 def defaults_of(*words, **changes):

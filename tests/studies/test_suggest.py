@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from fairground.spec.space import Choice, Integer, LogReal, Real
+from fairground.spec.study import SearchProcedure
+from fairground.studies.folder import Trial
 from fairground.studies.search import suggest
-from fairground.studies.trials import Trial
 
 RANGES = {
     "a": Real(low=-0.2, high=2.0),
@@ -17,7 +18,8 @@ RANGES = {
 
 
 def ask(trials, *, sampler="tpe", startup=4, seed=0, ranges=RANGES, n_trials=50):
-    return suggest(ranges, trials, sampler=sampler, startup=startup, seed=seed, label="cell", n_trials=n_trials)
+    procedure = SearchProcedure(trials=n_trials, sampler=sampler, startup=startup, ranges=ranges)
+    return suggest(procedure, trials, seed=seed, label="cell")
 
 
 def trials_of(n, score=lambda settings: 1 - (settings["a"] - 0.7) ** 2):

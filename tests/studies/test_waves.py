@@ -23,7 +23,7 @@ from fairground.spec.study import SeedProcedure, UntilSettledSpec, study_hash
 from fairground.spec.study_load import load_study
 from fairground.studies.folder import stored_study
 from fairground.studies.plan import plan_of
-from fairground.studies.status import results_so_far, status_of, waves_so_far
+from fairground.studies.run_study import results_so_far, status_of, waves_so_far
 from tests.executors.test_processes import children_of, vanishes
 from tests.patience import PATIENCE
 from tests.studies.test_run_study import study_results

@@ -27,7 +27,7 @@ from fairground.reporting.run_set import RunSet, SectionKey, leave_out
 from fairground.reporting.tables import ResultTable
 from fairground.spec.identity import flatten
 from fairground.spec.measurement_names import is_share
-from fairground.studies.trials import Trial
+from fairground.studies.folder import Trial
 
 #: inches of a page's column
 WIDTH = 9.4

@@ -12,7 +12,7 @@ from fairground.reporting.run_set import RunSet, with_ensembles_apart
 from fairground.reporting.study_results import from_study
 from fairground.spec.identity import canonical_json
 from fairground.studies.folder import begun_hint, find_begun
-from fairground.studies.status import results_so_far
+from fairground.studies.run_study import results_so_far
 
 
 def find_runs(names: Sequence[str], home: Path) -> RunSet:

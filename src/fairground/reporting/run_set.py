@@ -13,7 +13,7 @@ from fairground.records.record import RunRecord, one_of_each_spec
 from fairground.records.run_folder import RunFolder, folder_names
 from fairground.spec.identity import data_name
 from fairground.spec.space import Range
-from fairground.studies.trials import Trial
+from fairground.studies.folder import Trial
 
 #: what a section of a page is about: the data set and the protocol
 SectionKey = tuple[str, str]

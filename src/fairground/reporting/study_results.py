@@ -17,9 +17,9 @@ from fairground.reporting.page import build_page
 from fairground.reporting.run_set import RunSet, SectionKey, names_of_joined, section_key, with_ensembles_apart
 from fairground.reporting.tables import MethodComparer, ResultTable
 from fairground.spec.measurement_names import declared_metric
+from fairground.studies.folder import Trial, counts
 from fairground.studies.run_study import JobResult
 from fairground.studies.search_analysis import expected_best, importance, on_bounds
-from fairground.studies.trials import Trial, counts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,8 +21,7 @@ from fairground.reporting.methods import ClassScores, Method, methods_of
 from fairground.spec.catalogue import nearest
 from fairground.spec.measurement_names import in_unit
 from fairground.spec.study import SeedProcedure
-from fairground.studies.final_runs import plan_of_waves, wave_of
-from fairground.studies.status import WaveStatus
+from fairground.studies.final_runs import WaveStatus, plan_of_waves, wave_of
 
 #: `best` the leader once it is settled against all, `equivalent` within the margin of the leader, `unsettled` the
 #: leader and what these runs cannot tell from it

@@ -29,9 +29,8 @@ from fairground.reporting.page import page_text
 from fairground.reporting.rendering import render
 from fairground.spec.identity import flatten
 from fairground.spec.study import StudySpec, study_hash
-from fairground.studies.folder import begun_hint, begun_studies, find_begun, folder_of
-from fairground.studies.status import status_of
-from fairground.studies.trials import ENDED
+from fairground.studies.folder import ENDED, begun_hint, begun_studies, find_begun, folder_of
+from fairground.studies.run_study import status_of
 
 #: least seconds between two builds of a page, and the pause after a build as a multiple of its time
 PAUSE, REST = 2.0, 3.0

@@ -4,8 +4,9 @@ Nothing about waves is stored but the records of runs. Who gets seeds next follo
 (`comparison.sequential`), so that a study that was killed goes on with the very seeds it would have had.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from fairground.comparison.sequential import Plan, Wave, next_wave
 from fairground.errors import DataError
@@ -13,7 +14,7 @@ from fairground.records.record import RunRecord
 from fairground.spec.identity import name_of
 from fairground.spec.measurement_names import in_unit
 from fairground.spec.run import RunSpec
-from fairground.spec.study import SeedProcedure, StudyJob
+from fairground.spec.study import SeedProcedure, StudyJob, StudySpec, jobs_of
 from fairground.studies.scheduler import Request, Requests, Scheduler, with_procedures
 from fairground.studies.select import Seal
 
@@ -24,11 +25,6 @@ class FinalRuns:
 
     job: StudyJob
     specs: Mapping[tuple[int, int], RunSpec]
-
-    @classmethod
-    def behind(cls, seal: Seal, job: StudyJob) -> "FinalRuns":
-        """Return the final runs of a job whose settings are selected; none where nothing could be."""
-        return cls(job=job, specs=seal.final_specs(job))
 
     def names(self, seeds: Collection[int]) -> list[str]:
         return [name_of(spec) for (seed, _), spec in self.specs.items() if seed in seeds]
@@ -61,11 +57,16 @@ class FinalRuns:
         return {seed: by_fold for seed, by_fold in found.items() if seed not in lost | missing}, lost
 
 
-def run_finals(jobs: Sequence[StudyJob], seal: Seal, scheduler: Scheduler) -> dict[str, list[RunRecord]]:
+def finals_of(study: StudySpec, seal: Seal) -> dict[str, FinalRuns]:
+    """Return the final runs of every job, refused before selection; none where no settings could be selected."""
+    return {job.label: FinalRuns(job=job, specs=seal.final_specs(job)) for job in jobs_of(study)}
+
+
+def run_finals(study: StudySpec, seal: Seal, scheduler: Scheduler) -> dict[str, list[RunRecord]]:
     """Have the final runs of all jobs made and return their records, seed by seed and fold by fold."""
-    finals = {job.label: FinalRuns.behind(seal, job) for job in jobs}
-    if not any(job.study.until_settled for job in jobs):
-        return scheduler.run({label: runs.request(runs.job.study.repeat_seeds) for label, runs in finals.items()})
+    finals = finals_of(study, seal)
+    if study.until_settled is None:
+        return scheduler.run({label: runs.request(study.repeat_seeds) for label, runs in finals.items()})
     # Every data set has waves of its own, and all of them share the workers.
     records: dict[str, RunRecord] = {}
     while needs := {
@@ -76,7 +77,7 @@ def run_finals(jobs: Sequence[StudyJob], seal: Seal, scheduler: Scheduler) -> di
         found = scheduler.run({label: finals[label].request(seeds) for label, seeds in needs.items()})
         records |= {record.name: record for some in found.values() for record in some}
     return {
-        label: [records[name] for name in runs.names(runs.job.study.repeat_seeds) if name in records]
+        label: [records[name] for name in runs.names(study.repeat_seeds) if name in records]
         for label, runs in finals.items()
     }
 
@@ -121,6 +122,42 @@ def wave_of(
 def plan_of_waves(procedure: SeedProcedure) -> Plan:
     plan = procedure.plan
     return Plan(first=plan.first, wave=plan.wave, limit=plan.limit, level=plan.level)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaveStatus:
+    """`given` counts the seeds each method was given, `seeds` those done; `in_question` get more, or would."""
+
+    given: Mapping[str, int]
+    seeds: Mapping[str, int]
+    in_question: tuple[str, ...]
+    n_looks: int
+    state: Literal["running", "settled", "limit"]
+    limit: int
+
+    @classmethod
+    def from_wave(cls, wave: Wave, done: Mapping[str, Collection[int]]) -> "WaveStatus":
+        """Return the status; `done` are the seeds of each method's finished runs."""
+        return cls(
+            given={method: len(seeds) for method, seeds in wave.given.items()},
+            seeds={method: sum(seed in done.get(method, ()) for seed in given) for method, given in wave.given.items()},
+            in_question=wave.in_question,
+            n_looks=wave.n_looks,
+            state=wave.state,
+            limit=wave.plan.limit,
+        )
+
+    @property
+    def sentence(self) -> str:
+        """Who got how many seeds, and who gets more."""
+        listed = ", ".join(f"{method} {n}" for method, n in self.seeds.items())
+        looks = f"{self.n_looks} look{'' if self.n_looks == 1 else 's'}"
+        if self.state == "settled":
+            return f"settled after {looks}; seeds: {listed}"
+        names = ", ".join(self.in_question)
+        if self.state == "limit":
+            return f"the limit of {self.limit} seeds is reached after {looks}; seeds: {listed}; still open: {names}"
+        return f"{looks} so far; seeds: {listed}; more seeds follow for {names}"
 
 
 def _score(record: RunRecord, metric: str) -> float:

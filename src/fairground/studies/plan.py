@@ -1,7 +1,7 @@
 """What a study will run, how long it will take by runs already measured, and how much disk it will fill."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
@@ -71,37 +71,36 @@ class StudyPlan:
 
     def seconds(self, workers: int) -> float | None:
         """Return how long it takes at most on so many workers; None where nothing has been measured."""
-        known = [row.seconds for row in self.rows if row.seconds is not None]
-        if not known:
-            return None
-        typical = fmean(known)
-        return math.fsum(row.n_runs * (row.seconds or typical) for row in self.rows) / workers
+        total = self._total([row.seconds for row in self.rows], is_partial=True)
+        return None if total is None else total / workers
 
     def bytes(self) -> int | None:
         """Return how much disk it takes, by measured runs, else by the sizes of networks and data; None if unknown."""
-        known = [row.bytes for row in self.rows if row.bytes is not None]
-        if known:
-            return int(sum(row.n_runs * (row.bytes or fmean(known)) for row in self.rows))
-        return None if self._works is None else sum(n_runs * work.bytes for n_runs, work in self._works)
+        total = self._total([row.bytes for row in self.rows], is_partial=True)
+        if total is None:
+            total = self._total([None if row.work is None else row.work.bytes for row in self.rows])
+        return None if total is None else int(total)
 
     def images(self) -> float | None:
         """Return how many images all runs train on at most, those evaluated counted as a third; None if unknown."""
-        return None if self._works is None else math.fsum(n_runs * work.images for n_runs, work in self._works)
-
-    @property
-    def _works(self) -> list[tuple[int, RunWork]] | None:
-        found = [(row.n_runs, row.work) for row in self.rows if row.work is not None]
-        return found if len(found) == len(self.rows) else None
+        return self._total([None if row.work is None else row.work.images for row in self.rows])
 
     def gpu_seconds(self, images_per_second: float | None = None) -> float | None:
         """Return how long it takes at most at a given speed, or at those measured here for the same networks."""
-        if images_per_second is not None:
-            images = self.images()
-            return None if images is None else images / images_per_second
-        if any(row.work is None or row.speed is None for row in self.rows):
+        costs: list[float | None] = []
+        for row in self.rows:
+            speed = images_per_second or (None if row.speed is None else row.speed.images_per_second)
+            costs.append(None if row.work is None or speed is None else row.work.images / speed)
+        return self._total(costs)
+
+    def _total(self, costs: Sequence[float | None], *, is_partial: bool = False) -> float | None:
+        """Return the cost of all runs from that of one run of each row; `is_partial` gives unknown rows the mean."""
+        known = [cost for cost in costs if cost is not None]
+        if not known or (len(known) < len(costs) and not is_partial):
             return None
-        parts = ((row.n_runs * row.work.images, row.speed) for row in self.rows if row.work is not None)
-        return math.fsum(images / speed.images_per_second for images, speed in parts if speed is not None)
+        typical = fmean(known)
+        rows = zip(self.rows, costs, strict=True)
+        return math.fsum(row.n_runs * (typical if cost is None else cost) for row, cost in rows)
 
     @property
     def hardware(self) -> str:

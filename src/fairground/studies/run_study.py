@@ -1,4 +1,7 @@
-"""A study from end to end: search, select, repeat on fresh seeds, and score the fold models separated and joined."""
+"""A study from end to end: search, select, repeat on fresh seeds, and score the fold models separated and joined.
+
+Also what is stored of a study, and how far it is.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,12 +14,11 @@ from fairground.records.store import Store
 from fairground.spec.identity import hash_of
 from fairground.spec.study import StudyJob, StudySpec, jobs_of
 from fairground.studies.executors.executor import Executor
-from fairground.studies.final_runs import run_finals
-from fairground.studies.folder import folder_of
+from fairground.studies.final_runs import FinalRuns, WaveStatus, finals_of, run_finals, waves_of
+from fairground.studies.folder import Trial, TrialStore, counts, folder_of
 from fairground.studies.scheduler import JOB, OnRecord, Scheduler
 from fairground.studies.search import search
 from fairground.studies.select import Seal, Selected, select
-from fairground.studies.trials import Trial, TrialStore
 
 #: what `fairground study` ends with when every run worked, when none did, and when some failed
 ALL_WORKED, NONE_WORKED, SOME_FAILED = 0, 1, 3
@@ -66,7 +68,7 @@ def run_study(
             chosen = {label: selected for label, selected in picked.items() if selected is not None}
             seal.end_selection(chosen)
             seal.note_opening(f"the final runs of study {study.name} on {', '.join(d.label for d in study.data)}")
-            runs = run_finals(jobs, seal, scheduler)
+            runs = run_finals(study, seal, scheduler)
         n_folds = len(study.folds.used)
         if n_folds > 1:
             with spawn(join_job) as executor:
@@ -140,6 +142,96 @@ def joined_record(runs: Sequence[RunRecord], result: Mapping[str, Any]) -> RunRe
             split_fingerprint="+".join(sorted({run.provenance.split_fingerprint for run in runs})),
         ),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobStatus:
+    """One job; `is_selected` tells whether its test split has been opened. In waves, `final_wanted` grows."""
+
+    job: str
+    trials: Mapping[str, int]
+    n_trials: int
+    is_selected: bool
+    final_done: int
+    final_wanted: int
+
+
+def status_of(study: StudySpec, *, home: Path) -> list[JobStatus]:
+    """Return how far every job is; a study in progress may be read."""
+    store = Store(home)
+    seal, done = Seal(store, study), set(store.names(state="done"))
+    is_selected = seal.selection() is not None
+    finals = finals_of(study, seal) if is_selected else {}
+    given = _given_seeds(finals, store)
+    n_first = study.repeats if study.until_settled is None else study.until_settled.first
+    trial_store = TrialStore(folder_of(study, home).path)
+    rows = []
+    for job in jobs_of(study):
+        names = finals[job.label].names(given.get(job.label, study.repeat_seeds)) if is_selected else []
+        rows.append(
+            JobStatus(
+                job=job.label,
+                trials=counts(trial_store.trials(job.label)) if study.search.trials else {},
+                n_trials=job.n_trials(),
+                is_selected=is_selected,
+                final_done=sum(name in done for name in names),
+                final_wanted=len(given.get(job.label, range(n_first))) * len(study.folds.used),
+            )
+        )
+    return rows
+
+
+def waves_so_far(study: StudySpec, *, home: Path) -> dict[str, WaveStatus]:
+    """Return where each data set of a study in waves stands; nothing before selection, or of a fixed design."""
+    store = Store(home)
+    seal = Seal(store, study)
+    if study.until_settled is None or seal.selection() is None:
+        return {}
+    finals = finals_of(study, seal)
+    records, metric = _final_records(finals, store), study.selection.metric
+    done = {label: runs.values(records, metric)[0] for label, runs in finals.items()}
+    return {
+        data: WaveStatus.from_wave(wave, {method: done[f"{data}/{method}"] for method in wave.given})
+        for data, wave in waves_of(finals.values(), records).items()
+    }
+
+
+def results_so_far(study: StudySpec, *, home: Path) -> list[JobResult]:
+    """Return what is stored of a study whose selection is over, without running anything."""
+    store = Store(home)
+    seal, done = Seal(store, study), set(store.names(state="done"))
+    finals = finals_of(study, seal)
+    given = _given_seeds(finals, store)
+    trial_store = TrialStore(folder_of(study, home).path)
+    results = []
+    for label, final in finals.items():
+        seeds = given.get(label, study.repeat_seeds)
+        # Those repeats whose folds are all done.
+        names = [name for seed in seeds if done.issuperset(some := final.names([seed])) for name in some]
+        results.append(
+            JobResult(
+                job=final.job,
+                trials=tuple(trial_store.trials(label)) if study.search.trials else (),
+                selected=(seal.selection() or {}).get(label),
+                runs=tuple(final.noted(store.get(name)) for name in names),
+            )
+        )
+    return results
+
+
+def _given_seeds(finals: Mapping[str, FinalRuns], store: Store) -> dict[str, tuple[int, ...]]:
+    """Return the seeds that each job of a study in waves was given so far; nothing for other studies."""
+    if not any(runs.job.study.until_settled for runs in finals.values()):
+        return {}
+    waves = waves_of(finals.values(), _final_records(finals, store))
+    return {f"{data}/{method}": seeds for data, wave in waves.items() for method, seeds in wave.given.items()}
+
+
+def _final_records(finals: Mapping[str, FinalRuns], store: Store) -> dict[str, RunRecord]:
+    """Return the stored records of final runs that are over, by name; a failed run is made again and not over."""
+    names = [name for runs in finals.values() for name in runs.names(runs.job.study.repeat_seeds)]
+    known = {*store.names(state="done"), *store.names(state="diverged")}
+    return {name: store.get(name) for name in names if name in known}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,14 +22,13 @@ from fairground.spec.identity import name_of
 from fairground.spec.measurement_names import goodness
 from fairground.spec.settings import Value
 from fairground.spec.space import DIGITS, Choice, Integer, LogReal, Range, Real, grid_of
-from fairground.spec.study import StudyJob
+from fairground.spec.study import SearchProcedure, StudyJob
+from fairground.studies.folder import Trial, TrialState, TrialStore
 from fairground.studies.scheduler import Request, Requests
-from fairground.studies.trials import Trial, TrialState, TrialStore
 
 if TYPE_CHECKING:
     import optuna
 
-Sampler = Literal["gp", "tpe", "random", "grid"]
 #: so many finished trials make a median worth trusting
 LEAST_FINISHED = 3
 
@@ -106,48 +105,35 @@ def _is_hopeless(trial: Trial, earlier: Sequence[Trial]) -> bool:
 
 def next_settings(job: StudyJob, trials: Sequence[Trial]) -> dict[str, Value]:
     """Return the settings of a job's next trial; unfinished `trials` count as under way."""
-    plan = job.study.search
-    return suggest(
-        job.ranges(),
-        trials,
-        sampler=plan.sampler,
-        startup=plan.startup,
-        seed=job.study.seed,
-        label=job.label,
-        n_trials=job.n_trials(),
-        defaults=job.defaults() if plan.defaults_first else None,
-    )
+    procedure = job.search_procedure()
+    assert procedure is not None
+    defaults = job.defaults() if procedure.defaults_first else None
+    return suggest(procedure, trials, seed=job.study.seed, label=job.label, defaults=defaults)
 
 
 def suggest(
-    ranges: Mapping[str, Range],
+    procedure: SearchProcedure,
     trials: Sequence[Trial],
     *,
-    sampler: Sampler,
-    startup: int,
     seed: int,
     label: str,
-    n_trials: int,
     defaults: Mapping[str, Value] | None = None,
 ) -> dict[str, Value]:
-    """Return the settings of the next trial of `n_trials`; unfinished `trials` count as under way.
-
-    `defaults`, where given, are the first trial, and Sobol points follow.
-    """
-    number = len(trials)
+    """Return the settings of the next trial: `defaults`, where given, and Sobol points first, then the sampler's."""
+    number, ranges = len(trials), procedure.ranges
     if not ranges:
         return {}
-    if sampler == "grid":
-        return grid_of(ranges, n_trials)[number]
-    if number < startup:
+    if procedure.sampler == "grid":
+        return grid_of(ranges, procedure.trials)[number]
+    if number < procedure.startup:
         if defaults is not None and number == 0:
             return dict(defaults)
         return _sobol(ranges, number - (defaults is not None), _seed(seed, label, "sobol"))
-    if sampler == "random":
+    if procedure.sampler == "random":
         import numpy as np
 
         return _placed(ranges, np.random.default_rng(_seed(seed, label, number)).random(len(ranges)).tolist())
-    return _model(ranges, trials, sampler, _seed(seed, label, number))
+    return _model(ranges, trials, procedure.sampler, _seed(seed, label, number))
 
 
 def direction_of(trials: Sequence[Trial]) -> Literal["maximize", "minimize"]:
@@ -197,7 +183,7 @@ def _rounded(span: Real | LogReal, value: float) -> float:
     return min(max(float(f"{value:.{DIGITS}g}"), float(span.low)), float(span.high))
 
 
-def _model(ranges: Mapping[str, Range], trials: Sequence[Trial], sampler: Sampler, seed: int) -> dict[str, Value]:
+def _model(ranges: Mapping[str, Range], trials: Sequence[Trial], sampler: str, seed: int) -> dict[str, Value]:
     """Return what a model of the trials would try next; defaults outside the ranges have no place in it."""
     import optuna
 
@@ -213,7 +199,7 @@ def _model(ranges: Mapping[str, Range], trials: Sequence[Trial], sampler: Sample
     return {key: _rounded(span, at) if isinstance(span, Real | LogReal) else at for key, (span, at) in spans.items()}
 
 
-def _as_taught(trials: Sequence[Trial], sampler: Sampler) -> list[Trial]:
+def _as_taught(trials: Sequence[Trial], sampler: str) -> list[Trial]:
     """Return the trials as the sampler's model sees them: where training diverged is a place to stay away from.
 
     That is between the model and its next question; the trial itself keeps its state and has no score. TPE ranks what

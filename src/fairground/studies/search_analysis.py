@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from fairground.spec.settings import Value
 from fairground.spec.space import Range, end_of
+from fairground.studies.folder import Trial
 from fairground.studies.search import direction_of, frozen
-from fairground.studies.trials import Trial
 
 
 @dataclass(frozen=True, kw_only=True)

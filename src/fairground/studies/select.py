@@ -15,7 +15,7 @@ from fairground.spec.identity import canonical_json
 from fairground.spec.run import RunSpec
 from fairground.spec.settings import Value
 from fairground.spec.study import StudyJob, StudySpec, study_hash
-from fairground.studies.trials import Trial
+from fairground.studies.folder import Trial
 
 SELECTED = "settings selected"
 OPENED = "test opened"
