@@ -13,7 +13,8 @@ import ray
 from ray.cluster_utils import Cluster
 
 from fairground.errors import ClusterError, InputError
-from fairground.studies.executors.executor import InlineExecutor, executor_named
+from fairground.studies.executors.executor import executor_named
+from fairground.studies.executors.processes import ProcessExecutor
 from fairground.studies.executors.ray import RayExecutor
 from fairground.studies.scheduler import JOB
 from tests.executors.test_executors import numbered, record
@@ -146,7 +147,7 @@ def test_a_lost_node_costs_at_most_what_came_after_the_last_checkpoint(big_nodes
     assert outcome.attempts >= 2
     cut = next(i for i, told in enumerate(heard) if told["kind"] == "worker_died")
     assert next(told["epoch"] for told in heard[cut:] if told["kind"] == "batch") > 1, "it began again"
-    with InlineExecutor(JOB, threads=3) as executor:
+    with ProcessExecutor(JOB, workers=1, threads=3) as executor:
         (undisturbed,) = executor.run({"a": argument("other")})
     assert outcome.result.digits() == undisturbed.result.digits()
 

@@ -143,7 +143,7 @@ def adaptation_of(method: str) -> dict[str, Any]:
     protocol, words, trained, _ = METHODS[method]
     run = load_run(protocol=protocol, overrides=parse_overrides(list(words)))
     plain = {"depth": 0, "depth_steps": 0, "depth_lr": 0.0, **trained, "run": to_plain(run)}
-    found: dict[str, Any] = json.loads(json.dumps(AdaptationSpec.from_plain(plain).to_plain()))
+    found: dict[str, Any] = json.loads(json.dumps(to_plain(AdaptationSpec.from_plain(plain))))
     return found
 
 

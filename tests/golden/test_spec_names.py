@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fairground.spec.identity import name_of
+from fairground.spec.identity import name_of, to_plain
 from fairground.spec.load import load_run, protocol_names
 from fairground.spec.study import UNSAID, StudyJob, jobs_of, study_hash
 from fairground.spec.study_load import load_study, study_names
@@ -44,7 +44,7 @@ def names_of(job: StudyJob) -> list[str]:
         found += [name_of(run) for run in runs]
         procedure = job.search_procedure()
         assert procedure is not None
-        found.append(json.dumps([procedure.to_plain(), job.defaults()], sort_keys=True))
+        found.append(json.dumps([to_plain(procedure), job.defaults()], sort_keys=True))
     for seed in sorted({*seeds[:1], *seeds[-1:]}):
         found += [name_of(job.spec(seed=seed, fold=fold, test=True, unsaid=UNSAID)) for fold in folds]
     return found

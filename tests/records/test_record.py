@@ -7,6 +7,7 @@ import pytest
 
 from fairground.errors import StoreError
 from fairground.records.record import Finding, KnownBug, PretrainedWeights, RunRecord, Score, Selection
+from fairground.spec.identity import to_plain
 from fairground.spec.space import Choice, Integer, LogReal, Real
 from fairground.spec.study import SearchProcedure, SeedProcedure, UntilSettledSpec
 from tests.records.factory import make_provenance, make_record
@@ -61,7 +62,7 @@ def test_every_field_survives_json() -> None:
 
 
 def test_two_searches_are_one_procedure_when_ranges_trials_folds_and_selection_agree() -> None:
-    assert SearchProcedure.from_plain(SEARCH.to_plain()) == SEARCH
+    assert SearchProcedure.from_plain(to_plain(SEARCH)) == SEARCH
     for change in ({"trials": 10}, {"folds": (0,)}, {"metric": "recall@1"}, {"ranges": {}}):
         assert replace(SEARCH, **change) != SEARCH
     other = {**SEARCH.ranges, "loss.margin": LogReal(low=0.001, high=1.0)}

@@ -8,8 +8,9 @@ from fairground.errors import InputError
 from fairground.papers.published import PublishedRow, published_rows
 from fairground.spec import catalogue
 from fairground.spec.declarations import settings_of, tunable_of
+from fairground.spec.identity import to_plain
 from fairground.spec.space import Choice, Integer, LogReal, Real, grid_of, range_for
-from fairground.spec.study import LOSS_RATE, StudyJob, jobs_of, study_hash, study_to_plain
+from fairground.spec.study import LOSS_RATE, StudyJob, jobs_of, study_hash
 from fairground.spec.study_load import load_study, read_range, study_from_plain, study_names
 
 SMALL = """
@@ -99,7 +100,7 @@ def test_a_study_survives_being_written_down(tmp_path):
         "'loss.power' = { options = [1, 2] }\n'training.batch_size' = { low = 2, high = 9, whole = true }\n"
     )
     study = load_study(said(tmp_path, text))
-    assert study_from_plain(study_to_plain(study)) == study
+    assert study_from_plain(to_plain(study)) == study
 
 
 def test_fresh_seeds_are_none_of_the_search():
@@ -227,11 +228,11 @@ def test_ranges_of_a_data_set_are_written_down_and_read_back(tmp_path):
     text = SMALL.replace('["data=icons"]', "{ words = ['data=icons'], ranges.triplet = { 'loss.margin' = 'fixed' } }")
     study = load_study(said(tmp_path, text))
     assert jobs_of(study)[0].ranges() == {}
-    assert study_from_plain(study_to_plain(study)) == study
+    assert study_from_plain(to_plain(study)) == study
     whole = load_study("mlrc2020/all")
-    assert study_from_plain(study_to_plain(whole)) == whole
+    assert study_from_plain(to_plain(whole)) == whole
     # A study without such ranges is written down, and so named, as before.
-    assert "ranges" not in study_to_plain(load_study("tiny"))["data"][0]
+    assert "ranges" not in to_plain(load_study("tiny"))["data"][0]
 
 
 def test_every_combination_from_end_to_end():

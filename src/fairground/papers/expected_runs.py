@@ -12,7 +12,7 @@ from typing import Any
 from fairground.papers.published import PublishedRow, PublishedTable, published_tables
 from fairground.records.record import RunRecord
 from fairground.spec.identity import flatten, to_plain
-from fairground.spec.space import Range, range_to_plain
+from fairground.spec.space import Range
 from fairground.spec.study import UNSAID, SearchProcedure, StudyJob, jobs_of
 from fairground.spec.study_load import load_study
 
@@ -143,7 +143,7 @@ def _other_search(ours: SearchProcedure, theirs: SearchProcedure | None) -> Iter
 def _shown(span: Range | None) -> str:
     if span is None:
         return "none"
-    plain = range_to_plain(span)
+    plain: dict[str, Any] = to_plain(span)
     ends = plain.get("options") or [plain["low"], plain["high"]]
     return f"{plain['kind']} {ends}{' ' + plain['unit'] if 'unit' in plain else ''}"
 

@@ -39,6 +39,7 @@ from fairground.records.store import Store
 from fairground.reporting.headings import duration, size
 from fairground.reporting.rendering import write_race_page
 from fairground.spec.adaptation import AdaptationSpec
+from fairground.spec.identity import to_plain
 from fairground.studies.select import OPENED
 from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench
 from fairground.training.build import torch_threads
@@ -278,7 +279,7 @@ class Recommendation:
             self._write_model(frozen, self._fit(frozen.candidate), self.folder.path / "frozen", test)
         spec = self.request.spec(chosen.candidate)
         return {
-            "adaptation": spec.to_plain(),
+            "adaptation": to_plain(spec),
             "is_small": self.bench.is_small,
             "rows": np.sort(self.rows).tolist(),
             "views": self.bench.n_views(spec.depth),

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from fairground.errors import StoreError, require
 from fairground.files import parse_json
-from fairground.spec.identity import canonical_json, text_without_seed
+from fairground.spec.identity import canonical_json, text_without_seed, to_plain
 from fairground.spec.measurement_names import declared_metric
 from fairground.spec.settings import Value
 from fairground.spec.study import SearchProcedure, SeedProcedure
@@ -196,7 +196,7 @@ class RunRecord:
         )
 
     def to_plain(self) -> dict[str, Any]:
-        search = None if self.search is None else self.search.to_plain()
+        search = None if self.search is None else to_plain(self.search)
         return dataclasses.asdict(replace(self, search=None)) | {"search": search}
 
     def to_json(self) -> str:

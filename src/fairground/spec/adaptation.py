@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairground.errors import require
-from fairground.spec.identity import to_plain
 from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
 
@@ -39,9 +38,6 @@ class AdaptationSpec:
     @property
     def is_trained(self) -> bool:
         return self.steps + self.depth_steps > 0
-
-    def to_plain(self) -> dict[str, Any]:
-        return {**vars(self), "run": to_plain(self.run)}
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> "AdaptationSpec":

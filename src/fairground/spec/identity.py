@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Literal
 
-from fairground.spec.run import LATER, ComponentSpec, RunSpec
-from fairground.spec.settings import Value
+from fairground.spec.run import ComponentSpec, RunSpec
+from fairground.spec.settings import LATER, Value
+from fairground.spec.space import Range
 
 NAME_LENGTH = 12
 Purpose = Literal["init_trunk", "init_head", "init_loss", "sampler", "augment", "miner", "global", "clusters"]
@@ -23,9 +24,15 @@ OWN_DATA = ("folder", "table", "features")
 _BARE = ("images", "image", "photos", "pictures", "data", "train", "all")
 
 
-def to_plain(spec: RunSpec) -> dict[str, Value]:
-    """Return a spec as JSON-ready data, in the shape its TOML would have."""
-    return {field.name: _plain(getattr(spec, field.name)) for field in dataclasses.fields(spec)}
+def to_plain(spec: Any) -> dict[str, Value]:
+    """Return the dataclass of a run, a study or a search as JSON-ready data, in the shape its TOML would have."""
+    found: dict[str, Value] = {"kind": type(spec).__name__} if isinstance(spec, Range) else {}
+    for field in dataclasses.fields(spec):
+        value = getattr(spec, field.name)
+        default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+        if field.metadata != LATER or value != default:
+            found[field.name] = _plain(value)
+    return found
 
 
 def canonical_json(data: Mapping[str, Any]) -> str:
@@ -117,10 +124,10 @@ def data_name(part: Value | Mapping[str, Any]) -> str:
 def _plain(value: object) -> Value:
     if isinstance(value, ComponentSpec):
         return {"name": value.name, **value.settings}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        values = {field: getattr(value, field.name) for field in dataclasses.fields(value)}
-        kept = {field.name: v for field, v in values.items() if field.metadata != LATER or v != field.default}
-        return {name: _plain(inner) for name, inner in kept.items()}
+    if dataclasses.is_dataclass(value):
+        return to_plain(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     assert value is None or isinstance(value, str | int | float | bool), f"{value!r} is not plain data"

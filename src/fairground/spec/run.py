@@ -3,14 +3,10 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Literal
 
 from fairground.errors import require
-from fairground.spec.settings import Value
-
-#: marks a setting that came after runs had been named: at its default it is left out, and they keep their names
-LATER: Mapping[str, bool] = MappingProxyType({"came_later": True})
+from fairground.spec.settings import LATER, Value
 
 
 @dataclass(frozen=True, kw_only=True)

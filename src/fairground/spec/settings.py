@@ -3,7 +3,7 @@
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from fairground.errors import require
@@ -13,6 +13,8 @@ Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
 #: what changes a run: values by dotted name, such as {"loss": "triplet", "loss.margin": 0.2}
 Overrides = Mapping[str, Value]
 Kind = TypeVar("Kind")
+#: marks a field that came after runs and studies had been named: at its default it is left out, which keeps the names
+LATER: Mapping[str, bool] = MappingProxyType({"came_later": True})
 
 _WANTED: Mapping[Any, str] = {
     float: "a number",

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Literal
 
 from fairground.errors import require
-from fairground.spec.settings import Value
+from fairground.spec.settings import LATER, Value
 
 Unit = Literal["radians", "degrees"]
 
@@ -21,7 +21,7 @@ class Real:
 
     low: float
     high: float
-    unit: Unit | None = None
+    unit: Unit | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         require(self.low < self.high, f"a range needs low < high; got [{self.low}, {self.high}]")
@@ -100,13 +100,6 @@ def range_for(key: str, searched: Range, unit: str | None) -> Range:
     # Without the last digits, which a change of units makes up: 90, not 90.00000000000001.
     low, high = (float(f"{value * ratio:.14g}") for value in (searched.low, searched.high))
     return Real(low=low, high=high, unit="degrees" if unit == "degrees" else "radians")
-
-
-def range_to_plain(span: Range) -> dict[str, Any]:
-    values = {key: list(value) if isinstance(value, tuple) else value for key, value in vars(span).items()}
-    if values.get("unit", "") is None:
-        del values["unit"]  # most ranges have none, and studies keep their names
-    return {"kind": type(span).__name__, **values}
 
 
 def range_from_plain(data: Mapping[str, Any]) -> Range:

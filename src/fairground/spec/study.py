@@ -5,7 +5,6 @@ so that asking for more repeats goes on with the same search. How seeds are adde
 could change once results are known would be no rule.
 """
 
-import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -13,11 +12,11 @@ from typing import Any, Literal
 from fairground.errors import require
 from fairground.spec.catalogue import nearest
 from fairground.spec.declarations import is_learnable, tunable_of
-from fairground.spec.identity import hash_of
+from fairground.spec.identity import hash_of, to_plain
 from fairground.spec.load import load_run
 from fairground.spec.run import ROOM_OF, ComponentSpec, RunSpec, at_least
-from fairground.spec.settings import Value, parse_override
-from fairground.spec.space import LogReal, Range, contains, grid_of, range_for, range_from_plain, range_to_plain
+from fairground.spec.settings import LATER, Value, parse_override
+from fairground.spec.space import LogReal, Range, contains, grid_of, range_for, range_from_plain
 
 #: as MLRC searched the rate of a loss' own weights
 LOSS_RATE = LogReal(low=1e-6, high=1.0)
@@ -38,7 +37,7 @@ class DataSpec:
     label: str
     protocol: str = ""
     words: tuple[str, ...] = ()
-    ranges: Mapping[str, Mapping[str, Range | None]] = field(default_factory=dict)
+    ranges: Mapping[str, Mapping[str, Range | None]] = field(default_factory=dict, metadata=LATER)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +75,7 @@ class SearchSpec:
     prune_after: int = 1
     space: Literal["tunable", "explicit"] = "tunable"
     ranges: Mapping[str, Range] = field(default_factory=dict)
-    defaults_first: bool = False
+    defaults_first: bool = field(default=False, metadata=LATER)
 
     def __post_init__(self) -> None:
         require(
@@ -204,7 +203,7 @@ class SearchProcedure:
     n_folds: int = 1
     folds: tuple[int, ...] = (0,)
     ranges: Mapping[str, Range] = field(default_factory=dict)
-    defaults_first: bool = False
+    defaults_first: bool = field(default=False, metadata=LATER)
 
     @property
     def sentence(self) -> str:
@@ -215,12 +214,6 @@ class SearchProcedure:
         folds = f", {self.over} over {len(self.folds)} of {self.n_folds} folds" if self.n_folds > 1 else ""
         searched = ", ".join(self.ranges) or "nothing"
         return f"{trials} ({self.sampler}{first}) of {searched}; best validation {self.metric}{folds}"
-
-    def to_plain(self) -> dict[str, Any]:
-        plain: dict[str, Any] = _plain(self)
-        if not self.defaults_first:
-            del plain["defaults_first"]
-        return plain
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> "SearchProcedure":
@@ -251,7 +244,7 @@ class StudySpec:
     folds: FoldsSpec = field(default_factory=FoldsSpec)
     budget: BudgetSpec = field(default_factory=BudgetSpec)
     selection: SelectionSpec = field(default_factory=SelectionSpec)
-    until_settled: UntilSettledSpec | None = None
+    until_settled: UntilSettledSpec | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         at_least(0, {"seed": self.seed, "repeats": self.repeats})
@@ -288,33 +281,10 @@ class StudySpec:
         return SeedProcedure(plan=self.until_settled, metric=self.selection.metric, first_seed=self.seed + 1)
 
 
-def study_to_plain(study: StudySpec) -> dict[str, Any]:
-    """Return a study as JSON-ready data; what came later and is not used is left out, so that it keeps its name."""
-    plain: dict[str, Any] = _plain(study)
-    if study.until_settled is None:
-        del plain["until_settled"]
-    if not study.search.defaults_first:
-        del plain["search"]["defaults_first"]
-    for entry in plain["data"]:
-        if not entry["ranges"]:
-            del entry["ranges"]
-    return plain
-
-
 def study_hash(study: StudySpec) -> str:
     """Return the study's name in folders and stores: a hash of everything that decides its results."""
     left_out = ("name", "question", "follows", "differs", "repeats")
-    return hash_of({key: value for key, value in study_to_plain(study).items() if key not in left_out})
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Range):
-        return range_to_plain(value)
-    if dataclasses.is_dataclass(value):
-        return {key: _plain(inner) for key, inner in vars(value).items()}
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+    return hash_of({key: value for key, value in to_plain(study).items() if key not in left_out})
 
 
 @dataclass(frozen=True, kw_only=True)

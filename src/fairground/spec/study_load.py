@@ -53,7 +53,7 @@ def load_study(name: str, *, changes: Overrides | None = None) -> spec.StudySpec
 
 
 def study_from_plain(data: Mapping[str, Any]) -> spec.StudySpec:
-    """Return the study that `study_to_plain` wrote down."""
+    """Return the study that `to_plain` wrote down."""
     entries = {
         key: {entry["label"]: {k: v for k, v in entry.items() if k != "label"} for entry in data[key]}
         for key in ("data", "methods")

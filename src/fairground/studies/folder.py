@@ -18,9 +18,10 @@ from typing import Any, Literal
 from fairground.errors import DamageWarning, FairgroundError, StoreError, require
 from fairground.files import held, read_json, sweep, write_atomically
 from fairground.spec.catalogue import nearest
+from fairground.spec.identity import to_plain
 from fairground.spec.measurement_names import goodness
 from fairground.spec.settings import Value
-from fairground.spec.study import StudySpec, study_hash, study_to_plain
+from fairground.spec.study import StudySpec, study_hash
 from fairground.spec.study_load import study_from_plain
 
 #: asked until it has ended; a diverged trial has no score, least of all zero
@@ -56,7 +57,7 @@ class StudyFolder:
             raise StoreError(f"cannot make {self.path}: {error.strerror}") from error
         with held(self.path / "driver.lock", f"study {study.name} ({self.hash})"):
             sweep(self.path)
-            write_atomically(self.spec, json.dumps(study_to_plain(study), indent=1).encode())
+            write_atomically(self.spec, json.dumps(to_plain(study), indent=1).encode())
             yield
 
 
