@@ -10,7 +10,7 @@ from fairground.recommendation import pretrained_network, recommendation
 from fairground.recommendation.budget import SHARES, RaceProgress
 from fairground.recommendation.candidates import plain
 from fairground.recommendation.folder import RecommendationFolder
-from fairground.recommendation.pretrained_network import FEWEST_STEPS, FIRST, StageTraining, choose_trunk
+from fairground.recommendation.pretrained_network import FEWEST_STEPS, FIRST, choose_trunk, stages_beyond
 from fairground.recommendation.race import Race
 from fairground.recommendation.recommendation import Recommendation
 from fairground.recommendation.request import Request, choose_protocol
@@ -113,16 +113,16 @@ def test_the_network_that_is_best_on_the_sample_is_used(asked, scores, chosen, s
     assert any(sentence in said for said in progress.sentences)
 
 
-def stages(photographs, *, limit):  # noqa: F811
+def stages(photographs, leader, *, limit):  # noqa: F811
     base, bench = photographs
     request, progress = Request(title="", kind="photographs", base=base, by="map@r", seed=0), progress_of(limit)
     race = Race(request, progress.budget, lambda *_: pytest.fail("measured"), [], n_folds=2)
-    return StageTraining(bench, bench.seen, 1000.0, race, progress)
+    return stages_beyond(leader, race, bench, bench.seen, 1000.0, progress), progress.sentences
 
 
 def test_with_time_last_stages_come_first_and_the_complete_network_last(photographs):  # noqa: F811
     # three stages is the complete trunk of the test, cut before its first
-    found = stages(photographs, limit=100_000.0).candidates(SUP_CON)
+    found, _ = stages(photographs, SUP_CON, limit=100_000.0)
     assert list(dict.fromkeys(candidate.depth for candidate in found)) == [2, 3, ALL]
     assert all(candidate.depth_steps >= FEWEST_STEPS and candidate.loss == SUP_CON.loss for candidate in found)
     assert len({candidate.label for candidate in found}) == len(found)
@@ -130,7 +130,7 @@ def test_with_time_last_stages_come_first_and_the_complete_network_last(photogra
 
 
 def test_without_time_stages_are_left_out_and_nothing_deeper_is_tried_from_an_untrained_leader(photographs):  # noqa: F811
-    late = stages(photographs, limit=0.001)
-    assert late.candidates(SUP_CON) == []
-    assert late.progress.sentences[-1].startswith("Training the last 2 stages is left out: a step takes")
-    assert stages(photographs, limit=100_000.0).candidates(plain("frozen")) == []
+    found, sentences = stages(photographs, SUP_CON, limit=0.001)
+    assert found == []
+    assert sentences[-1].startswith("Training the last 2 stages is left out: a step takes")
+    assert stages(photographs, plain("frozen"), limit=100_000.0) == ([], [])

@@ -18,6 +18,7 @@ The rates are those of single pairs; `unknown_classes.py` decides about a query 
 import hashlib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,11 +35,12 @@ from fairground.files import read_bytes, read_text, write_atomically
 from fairground.records.arrays import array_names, read_arrays
 from fairground.records.run_folder import RunFolder, resolve_run, stored_spec
 from fairground.records.store import Store
-from fairground.spec.run import ComponentSpec, TrainingSpec
+from fairground.spec.run import ComponentSpec, RunSpec, TrainingSpec
 from fairground.training.assemble import Assembled, build_model, build_transform
 from fairground.training.build import best_device
 from fairground.training.checkpoint import from_bytes, to_bytes
 from fairground.training.measure import view_of
+from fairground.training.model import InputProfile
 from fairground.training.stored_run import missing_place, read_profile, reopen, selected_weights
 
 WEIGHTS = "weights.safetensors"
@@ -150,31 +152,18 @@ def model_of_run(home: Path, name: str, *, measured: bool = True) -> UsableModel
                 for one in recorded
                 if one.split == "test"
             )
-    metadata = ModelMetadata(
-        run=folder.name,
-        protocol=spec.protocol,
-        fairground=__version__,
-        trunk=spec.trunk,
-        head=spec.head,
-        transform=spec.transform,
-        preprocessing=profile.preprocessing,
-        precision=spec.training.precision,
-        is_picture=profile.is_picture,
-        channels=profile.channels,
-        size=profile.size,
-        embedding_dim=profile.embedding_dim,
-        normalise=profile.is_normalised,
-        classes=profile.classes,
-        data=spec.data.name,
-        split=spec.split.name,
-        data_fingerprint=profile.data_fingerprint,
-        split_fingerprint=profile.split_fingerprint,
-        weights_sha256="",
-        scores=scores,
-        thresholds=thresholds,
-        notes=notes,
-    )
+    metadata = metadata_of(folder.name, spec, profile, scores=scores, thresholds=thresholds, notes=notes)
     return UsableModel(network=model.eval(), transform=transform, metadata=metadata, device=device)
+
+
+def metadata_of(name: str, spec: RunSpec, profile: InputProfile, **others: Any) -> ModelMetadata:
+    """Return the metadata of a network before it is written; `others` are its scores, thresholds and notes."""
+    inputs = {key: value for key, value in vars(profile).items() if key != "is_normalised"}
+    parts = {key: getattr(spec, key) for key in ("protocol", "trunk", "head", "transform")}
+    own = {"precision": spec.training.precision, "data": spec.data.name, "split": spec.split.name, **parts, **others}
+    return ModelMetadata(
+        run=name, fairground=__version__, normalise=profile.is_normalised, weights_sha256="", **inputs, **own
+    )
 
 
 def untrained(trunk: ComponentSpec) -> ComponentSpec:

@@ -143,13 +143,15 @@ def advice_of(
     found: Decision, test: UnsealedScores, folds: ClassFolds | None, *, first: str, elapsed: float
 ) -> list[str]:
     """Return the advice, most important sentence first; `first` is the metric that was to decide if it could."""
-    return [
-        _what_to_take(found),
-        *_how_sure(found, first),
-        *_few_classes(folds),
-        *_on_test(found, test, folds),
-        f"{found.n_tried} {'method was' if found.n_tried == 1 else 'methods were'} tried in {duration(elapsed)}.",
-    ]
+    sentences = [_what_to_take(found), *_how_sure(found, first)]
+    if folds is not None and (folds.n_per_fold < ENOUGH or len(folds.classes) < FEW_CLASSES):
+        sentences.append(
+            f"Only {len(folds.classes)} classes can validate, {folds.n_per_fold} at a time: two or three classes "
+            "decide nothing, so every class validated in turn, beside other classes each time. Small differences "
+            "cannot be seen with so few."
+        )
+    tried = "method was tried" if found.n_tried == 1 else "methods were tried"
+    return [*sentences, *_on_test(found, test, folds), f"{found.n_tried} {tried} in {duration(elapsed)}."]
 
 
 def table_of(found: Decision, test: UnsealedScores, metrics: Sequence[str]) -> tuple[list[str], list[list[str]]]:
@@ -238,16 +240,6 @@ def _how_sure(found: Decision, first: str) -> list[str]:
             "below it by more than half a point."
         )
     return sentences
-
-
-def _few_classes(folds: ClassFolds | None) -> list[str]:
-    if folds is None or (folds.n_per_fold >= ENOUGH and len(folds.classes) >= FEW_CLASSES):
-        return []
-    return [
-        f"Only {len(folds.classes)} classes can validate, {folds.n_per_fold} at a time: two or three classes decide "
-        "nothing, so every class validated in turn, beside other classes each time. Small differences cannot be seen "
-        "with so few."
-    ]
 
 
 def _on_test(found: Decision, test: UnsealedScores, folds: ClassFolds | None) -> list[str]:

@@ -63,6 +63,7 @@ class RaceProgress:
     def __init__(self, budget: Budget, *, is_quiet: bool, bar: Any = None) -> None:
         self.budget, self.is_quiet = budget, is_quiet
         self.sentences: list[str] = []
+        self.speed = 0.0
         self._bar = bar
         self._task = None if bar is None else bar.add_task("starting", total=budget.seconds)
         self._printed = float("-inf")
@@ -91,22 +92,17 @@ class RaceProgress:
             self._printed = self.budget.used()
             self.news(what)
 
-
-class CountedImages:
-    """Shows how many images are done and their speed."""
-
-    def __init__(self, progress: RaceProgress, what: str) -> None:
-        self._progress, self._what = progress, what
-        self._begun: tuple[float, int] | None = None
-        #: images per second since the first block; nothing before a second block
+    def counted(self, what: str) -> Callable[[int, int], None]:
+        """Return what shows how many images are done; from the second block on `speed` is in images per second."""
+        seen: list[tuple[float, int]] = []
         self.speed = 0.0
 
-    def __call__(self, done: int, of: int) -> None:
-        now = self._progress.budget.used()
-        if self._begun is None:
-            self._begun = (now, done)
-        begun, first = self._begun
-        if done > first:
-            self.speed = (done - first) / max(now - begun, 1e-9)
-        speed = f", {self.speed:.0f} images/s" if self.speed else ""
-        self._progress.doing(f"{self._what}: {done} of {of}{speed}")
+        def show(done: int, of: int) -> None:
+            seen.append((self.budget.used(), done))
+            begun, first = seen[0]
+            if done > first:
+                self.speed = (done - first) / max(seen[-1][0] - begun, 1e-9)
+            speed = f", {self.speed:.0f} images/s" if self.speed else ""
+            self.doing(f"{what}: {done} of {of}{speed}")
+
+        return show

@@ -5,11 +5,9 @@ What the winner has embedded is cached, so the race continues with it. Stages ar
 as the cost of two steps allows.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from fairground.recommendation.budget import CountedImages, RaceProgress
+from fairground.recommendation.budget import RaceProgress
 from fairground.recommendation.candidates import Candidate, stage_candidates
 from fairground.recommendation.cross_validation import ClassFolds, cross_validate
 from fairground.recommendation.race import Race
@@ -88,7 +86,7 @@ def try_trunk(
     least = LEAST_PER_CLASS * len(np.unique(bench.table.labels[bench.seen]))
     rows = bench.seen[: max(SAMPLE, least)] if sample is None else sample
     until = budget.used() + (FIRST_SHARE if sample is None else FURTHER_SHARE) * budget.seconds
-    tell = CountedImages(progress, f"trying {trunk}")
+    tell = progress.counted(f"trying {trunk}")
     done = bench.embed(rows, is_time=lambda: budget.used() < until, tell=tell)
     if len(done) < (min(least, len(rows)) if sample is None else len(rows)):
         return None
@@ -97,68 +95,49 @@ def try_trunk(
     return {metric: float(of.mean()) for metric, of in values.items()}, done
 
 
-@dataclass
-class StageTraining:
-    """What to train beyond the best head: `rows` are the embedded ones, `speed` is in images per second."""
+def stages_beyond(
+    leader: Candidate, race: Race, bench: Workbench, rows: np.ndarray, speed: float, progress: RaceProgress
+) -> list[Candidate]:
+    """Return the leader with as many last stages trained as the time allows; nothing without a trained leader.
 
-    bench: Workbench
-    rows: np.ndarray
-    speed: float
-    race: Race
-    progress: RaceProgress
-
-    def candidates(self, leader: Candidate) -> list[Candidate]:
-        """Return what to try beyond the leader; nothing without time, a trunk or a trained leader."""
-        found: list[Candidate] = []
-        if self.bench.trunk is None or not leader.is_trained or leader.depth or self.speed <= 0:
-            return found
-        for depth in DEPTHS:
-            steps = self._affordable(leader, depth)
-            if steps == 0:
-                break
-            found += stage_candidates(leader, depth, steps)
+    `rows` are embedded, so many per second as `speed` says. The maps that stages are trained on are cached here.
+    """
+    budget, n_folds, n = race.budget, race.n_folds, len(rows)
+    found: list[Candidate] = []
+    if bench.trunk is None or not leader.is_trained or leader.depth or speed <= 0:
         return found
-
-    def _affordable(self, leader: Candidate, depth: int) -> int:
-        """Return how many steps fit, and cache the maps that they need; 0 where too few fit."""
-        budget, n_folds, n = self.race.budget, self.race.n_folds, len(self.rows)
+    for depth in DEPTHS:
         left, views = budget.left("race"), 0
+        what, on = "the complete network", "images"
         if depth != ALL:
-            self.bench.embed_maps(self.rows[:PROBE_IMAGES], depth=depth, views=1)
-            view_bytes = 2 * int(np.prod(self.bench.map_shape(depth))) * n
-            fits = min(MOST_BYTES / view_bytes, CACHING_SHARE * left * self.speed / n)
-            views = int(np.clip(fits, 1, VIEWS))
-        step = self._probe_step(leader, depth)
-        self.race.step_seconds[depth] = step * n_folds
-        # The complete network reads its validation images again each time.
-        images = n * (TRAININGS if depth == ALL else views)
-        seconds = TRAINING_SHARE * left - images / self.speed
-        steps = int(min(MOST_STEPS, seconds / (TRAININGS * n_folds * step)))
-        what = "the complete network" if depth == ALL else f"the last {depth} stages"
-        if steps < FEWEST_STEPS:
-            self.progress.say(
-                f"Training {what} is left out: a step takes {step:.2f} s here, and {FEWEST_STEPS} steps on every fold "
-                "do not fit the time."
-            )
-            return 0
-        if depth != ALL and not self.bench.embed_maps(
-            self.rows,
-            depth=depth,
-            views=views,
-            is_time=lambda: budget.left("race") > 0.5 * left,
-            tell=CountedImages(self.progress, f"first stages of the network, {views} views"),
-        ):
-            return 0
-        on = "images" if depth == ALL else f"cached outputs of the stages before, in {views} views of each image"
-        self.progress.say(f"Training {what}, on {on}: {steps} steps at {step:.2f} s.")
-        return steps
-
-    def _probe_step(self, leader: Candidate, depth: int) -> float:
-        """Return what a step takes, the first one left out: it warms up."""
-        rows, budget, seconds = np.sort(self.rows[:PROBE_IMAGES]), self.race.budget, []
+            bench.embed_maps(rows[:PROBE_IMAGES], depth=depth, views=1)
+            view_bytes = 2 * int(np.prod(bench.map_shape(depth))) * n
+            views = int(np.clip(min(MOST_BYTES / view_bytes, CACHING_SHARE * left * speed / n), 1, VIEWS))
+            what = f"the last {depth} stages"
+            on = f"cached outputs of the stages before, in {views} views of each image"
+        # The first step warms up.
+        seconds = []
         for steps in (1, 1 + PROBE_STEPS):
             probe = stage_candidates(leader.trained_for(1), depth, steps)[0]
             begun = budget.used()
-            self.bench.fit(self.race.request.spec(probe), rows)
+            bench.fit(race.request.spec(probe), np.sort(rows[:PROBE_IMAGES]))
             seconds.append(budget.used() - begun)
-        return max(seconds[1] - seconds[0], 1e-3) / PROBE_STEPS
+        step = max(seconds[1] - seconds[0], 1e-3) / PROBE_STEPS
+        race.step_seconds[depth] = step * n_folds
+        # The complete network reads its validation images again each time.
+        reading = n * (TRAININGS if depth == ALL else views) / speed
+        steps = int(min(MOST_STEPS, (TRAINING_SHARE * left - reading) / (TRAININGS * n_folds * step)))
+        if steps < FEWEST_STEPS:
+            progress.say(
+                f"Training {what} is left out: a step takes {step:.2f} s here, and {FEWEST_STEPS} steps on every fold "
+                "do not fit the time."
+            )
+            break
+        if depth != ALL:
+            tell = progress.counted(f"first stages of the network, {views} views")
+            is_time = lambda end=0.5 * left: budget.left("race") > end  # noqa: E731
+            if not bench.embed_maps(rows, depth=depth, views=views, is_time=is_time, tell=tell):
+                break
+        progress.say(f"Training {what}, on {on}: {steps} steps at {step:.2f} s.")
+        found += stage_candidates(leader, depth, steps)
+    return found

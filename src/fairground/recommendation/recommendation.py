@@ -19,20 +19,19 @@ from typing import Any
 import numpy as np
 import torch
 
-from fairground import __version__
 from fairground.comparison.compare_values import compare_values
-from fairground.deploy.metadata import MeasuredScore, ModelMetadata, Threshold
+from fairground.deploy.metadata import MeasuredScore, Threshold
 from fairground.deploy.model import UsableModel
-from fairground.deploy.model_folder import thresholds_of, write_model
+from fairground.deploy.model_folder import metadata_of, thresholds_of, write_model
 from fairground.errors import DataError, DivergedError, StoreError, require
 from fairground.evaluation.metric_scores import evaluate_in_detail
 from fairground.files import read_json
 from fairground.recommendation import advice, candidates
-from fairground.recommendation.budget import Budget, CountedImages, RaceProgress
+from fairground.recommendation.budget import Budget, RaceProgress
 from fairground.recommendation.candidates import Candidate
 from fairground.recommendation.cross_validation import MOST_FOLDS, ClassFolds, cross_validate
 from fairground.recommendation.folder import Measurements, RecommendationFolder
-from fairground.recommendation.pretrained_network import StageTraining, choose_trunk
+from fairground.recommendation.pretrained_network import choose_trunk, stages_beyond
 from fairground.recommendation.race import Race
 from fairground.recommendation.request import Request
 from fairground.records.store import Store
@@ -45,6 +44,7 @@ from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench
 from fairground.training.build import torch_threads
 from fairground.training.checkpoint import to_bytes
 from fairground.training.measure import view_of_rows
+from fairground.training.model import InputProfile
 from fairground.training.stage_cache import PLAIN
 
 CORES = os.cpu_count() or 1
@@ -63,6 +63,7 @@ class Recommendation:
         self.folder, self.budget, self.progress = folder, budget, progress
         self.rows = np.empty(0, np.int64)
         self.folds: ClassFolds | None = None
+        self.test = advice.UnsealedScores()
         self.race = Race(request, budget, self._measure, [request.frozen], deeper=self._deeper)
 
     @property
@@ -89,11 +90,12 @@ class Recommendation:
             is_stopped = True
             self.progress.news("Stopped. Ending with the best so far: model and page (Ctrl-C again leaves at once).")
         self.bench.before_step = lambda: None
-        decision = advice.decide(self.race)
-        model, thresholds = self._train_final(decision)
-        test = advice.UnsealedScores() if is_stopped or not len(self.rows) else self._open_test(decision, model)
-        plan = self._write_plan(decision, model, thresholds, test)
-        result = self._write_page(decision, test) | {"is_stopped": is_stopped}
+        self.decision = advice.decide(self.race)
+        model, thresholds = self._train_final()
+        if self.folds is not None and not is_stopped:
+            self.test = self._open_test(model, self.folds)
+        plan = self._write_plan(model, thresholds)
+        result = self._write_page() | {"is_stopped": is_stopped}
         spent = self.folder.plan["spent"] + self.budget.used()
         self.folder.write(**plan, result=result, spent=round(spent, 1))
         return result
@@ -110,18 +112,19 @@ class Recommendation:
 
     def _embed(self) -> None:
         """Embed the seen images, as many as the time allows, and keep the time that the test images will take."""
-        bench, counted = self.bench, CountedImages(self.progress, "embedding images")
+        bench, progress = self.bench, self.progress
+        counted = progress.counted("embedding images")
 
         def tell(done: int, of: int) -> None:
             counted(done, of)
-            self._keep_for_test(counted.speed)
+            self._keep_for_test(progress.speed)
 
         with torch_threads(CORES):
             self.rows = bench.embed(bench.seen, is_time=lambda: self.budget.left("embed") > 0, tell=tell)
             require(len(self.rows) > 0, "no image can be read (`fairground data check` says why)", DataError)
-            self.speed = counted.speed or self._probe_speed()
+            self.speed = progress.speed or self._probe_speed()
         self._keep_for_test(self.speed)
-        self._say_embedded(counted.speed)
+        self._say_embedded()
         # Where each fold is a training of the network from scratch, two have to do.
         most = 2 if self.request.is_small else MOST_FOLDS
         labels = bench.table.labels[self.rows]
@@ -140,8 +143,8 @@ class Recommendation:
             self.bench.trunk(self.bench.transform.evaluate(self.bench.table.images, some))
         return len(some) / (self.budget.used() - begun)
 
-    def _say_embedded(self, speed: float) -> None:
-        bench, cache, n = self.bench, self.bench.cache, len(self.rows)
+    def _say_embedded(self) -> None:
+        bench, cache, speed, n = self.bench, self.bench.cache, self.progress.speed, len(self.rows)
         if cache is None:
             return
         n_late = len(cache.missing(PLAIN, bench.seen))
@@ -179,7 +182,7 @@ class Recommendation:
 
     def _deeper(self, leader: Candidate) -> list[Candidate]:
         with torch_threads(CORES):
-            return StageTraining(self.bench, self.rows, self.speed, self.race, self.progress).candidates(leader)
+            return stages_beyond(leader, self.race, self.bench, self.rows, self.speed, self.progress)
 
     def _measure(self, candidate: Candidate, repeat: int) -> tuple[dict[str, float], dict[str, list[float]]]:
         self.progress.doing(f"{self.race.phase}: {candidate.label}")
@@ -199,12 +202,12 @@ class Recommendation:
         with torch_threads(_threads(candidate)):
             return self.bench.fit(self.request.spec(candidate), np.sort(self.rows))
 
-    def _train_final(self, decision: advice.Decision) -> tuple[AdaptedModel, tuple[Threshold, ...]]:
+    def _train_final(self) -> tuple[AdaptedModel, tuple[Threshold, ...]]:
         """Train the chosen method on all seen classes.
 
         Where there is time, train it once more without the classes of one fold, which thresholds are found on.
         """
-        candidate, bench = decision.chosen.candidate, self.bench
+        candidate, bench = self.decision.chosen.candidate, self.bench
         spec = self.request.spec(candidate)
         if self.folds is None:
             return bench.untrained(spec.run), ()
@@ -221,17 +224,17 @@ class Recommendation:
 
     # test
 
-    def _open_test(self, decision: advice.Decision, model: AdaptedModel) -> advice.UnsealedScores:
+    def _open_test(self, model: AdaptedModel, folds: ClassFolds) -> advice.UnsealedScores:
         """Score the frozen network and the chosen method on all test classes, then the others while there is time."""
-        bench, chosen, frozen = self.bench, decision.chosen, decision.frozen
-        assert self.folds is not None
+        bench, decision = self.bench, self.decision
+        chosen, frozen = decision.chosen, decision.frozen
         bench.sealed.end_selection(f"the race chose {chosen.label}")
         self.folder.write(n_openings=self.folder.plan["n_openings"] + 1)
         rows = bench.sealed.open()
         with torch_threads(CORES):
-            rows = np.sort(bench.embed(rows, tell=CountedImages(self.progress, "test images")))
+            rows = np.sort(bench.embed(rows, tell=self.progress.counted("test images")))
             if model.depth > 0:
-                tell = CountedImages(self.progress, "test images, first stages")
+                tell = self.progress.counted("test images, first stages")
                 bench.embed_maps(rows, depth=model.depth, views=1, tell=tell)
         scores: dict[str, dict[str, float]] = {}
         blocks: dict[str, dict[int, float]] = {}
@@ -248,7 +251,7 @@ class Recommendation:
                 evaluated = evaluate_in_detail(view, self.request.metrics)
                 scores[method.label] = dict(evaluated.scores)
                 values = np.nan_to_num(evaluated.per_class[decision.metric])
-                blocks[method.label] = dict(enumerate(self.folds.blocks(values)))
+                blocks[method.label] = dict(enumerate(folds.blocks(values)))
             last = self.budget.used() - begun
         # The chosen method is compared with the frozen network, and that one with the best other where it is chosen.
         other = next((one for one in blocks if one != frozen.label and (decision.is_frozen or one == chosen.label)), "")
@@ -264,19 +267,13 @@ class Recommendation:
 
     # write
 
-    def _write_plan(
-        self,
-        decision: advice.Decision,
-        model: AdaptedModel,
-        thresholds: tuple[Threshold, ...],
-        test: advice.UnsealedScores,
-    ) -> dict[str, Any]:
+    def _write_plan(self, model: AdaptedModel, thresholds: tuple[Threshold, ...]) -> dict[str, Any]:
         """Write the model folder, and return the plan that makes it again."""
-        chosen, frozen, pair = decision.chosen, decision.frozen, test.pair
-        checksum = self._write_model(chosen, model, self.folder.model, test, thresholds)
-        if not decision.is_frozen and pair is not None and pair.verdict == "better" and pair.a == frozen.label:
+        chosen, frozen, pair = self.decision.chosen, self.decision.frozen, self.test.pair
+        checksum = self._write_model(chosen, model, self.folder.model, thresholds)
+        if chosen is not frozen and pair is not None and pair.verdict == "better" and pair.a == frozen.label:
             # The test classes say that the frozen network is better, so it is there too.
-            self._write_model(frozen, self._fit(frozen.candidate), self.folder.path / "frozen", test)
+            self._write_model(frozen, self._fit(frozen.candidate), self.folder.path / "frozen", ())
         spec = self.request.spec(chosen.candidate)
         return {
             "adaptation": to_plain(spec),
@@ -288,12 +285,7 @@ class Recommendation:
         }
 
     def _write_model(
-        self,
-        method: advice.RankedMethod,
-        adapted: AdaptedModel,
-        folder: Path,
-        test: advice.UnsealedScores,
-        thresholds: tuple[Threshold, ...] = (),
+        self, method: advice.RankedMethod, adapted: AdaptedModel, folder: Path, thresholds: tuple[Threshold, ...]
     ) -> str:
         """Write a model folder, trunk and head as one network, and return the checksum of its weights."""
         bench, run, images = self.bench, self.request.spec(method.candidate).run, self.bench.table.images
@@ -301,27 +293,24 @@ class Recommendation:
         network = bench.full_model(adapted)
         sizes = images.sizes(rows[:_LOOKED_AT]) if images.is_picture else np.zeros((1, 2), np.int64)
         is_one_size = images.is_picture and bool((sizes == sizes[0]).all())
-        scores = {"validation": method.scores, "test": test.scores.get(method.label, {})}
-        metadata = ModelMetadata(
-            run=self.folder.name,
-            protocol=f"recommend {run.protocol}",
-            fairground=__version__,
-            trunk=run.trunk,
-            head=run.head,
-            transform=run.transform,
-            preprocessing=bench.preprocessing,
-            precision="full",
+        scores = {"validation": method.scores, "test": self.test.scores.get(method.label, {})}
+        profile = InputProfile(
             is_picture=images.is_picture,
             channels=images.channels,
             size=(int(sizes[0, 0]), int(sizes[0, 1])) if is_one_size else None,
-            embedding_dim=network.head.embedding_dim,
-            normalise=adapted.normalise,
             classes=tuple(bench.table.class_names[label] for label in np.unique(bench.table.labels[rows])),
-            data=run.data.name,
-            split=run.split.name,
+            embedding_dim=network.head.embedding_dim,
+            is_normalised=adapted.normalise,
+            preprocessing=bench.preprocessing,
             data_fingerprint=images.fingerprint()[:16],
             split_fingerprint=hashlib.sha256(np.sort(rows).tobytes()).hexdigest()[:16],
-            weights_sha256="",
+        )
+        metadata = metadata_of(
+            self.folder.name,
+            run,
+            profile,
+            protocol=f"recommend {run.protocol}",
+            precision="full",
             scores=tuple(
                 MeasuredScore(metric=metric, split=split, value=value)
                 for split, found in scores.items()
@@ -333,9 +322,10 @@ class Recommendation:
         model = UsableModel(network=network, transform=bench.transform, metadata=metadata, device=torch.device("cpu"))
         return write_model(model, folder).weights_sha256
 
-    def _write_page(self, decision: advice.Decision, test: advice.UnsealedScores) -> dict[str, Any]:
+    def _write_page(self) -> dict[str, Any]:
         """Write the page, and return all that it says as plain data."""
-        folder, labels, by = self.folder, self.bench.table.labels, self.request.by
+        folder, decision, test = self.folder, self.decision, self.test
+        labels, by = self.bench.table.labels, self.request.by
         elapsed = folder.plan["spent"] + self.budget.used()
         columns, rows = advice.table_of(decision, test, tuple(dict.fromkeys(("recall@1", "map@r", by))))
         said = {
