@@ -82,9 +82,8 @@ def test_batches_are_whole_and_their_rows_exist(name, settings, split, build):
 
 
 @each_case
-@pytest.mark.parametrize("n_before", [0, 1, 4])
-def test_a_run_resumed_in_the_middle_of_an_epoch_draws_the_same(name, settings, split, n_before, build):
-    labels = SPLITS[split]
+def test_a_run_resumed_in_the_middle_of_an_epoch_draws_the_same(name, settings, split, build):
+    labels, n_before = SPLITS[split], 4 if settings else 1
     first = build(name, settings, labels)
     generator = seeded(3)
     first.fill(clustered(labels))
@@ -212,32 +211,26 @@ def test_batches_of_a_pass_follow_from_seed_and_epoch(name, settings, split, bui
 
 
 @each_case
-@pytest.mark.parametrize("n_before", [0, 1, 2, None])
-@pytest.mark.parametrize("is_epoch_set", [False, True])
-def test_a_pass_stopped_anywhere_goes_on_where_it_was(name, settings, split, n_before, is_epoch_set, build):
+def test_a_pass_stopped_anywhere_goes_on_where_it_was(name, settings, split, build):
     labels = SPLITS[split]
-    first = build(name, {**settings, "seed": 1}, labels)
-    first.fill(clustered(labels))
-    passes(first, labels)
-    under_way = iter(first)
-    for _ in range(first.n_batches if n_before is None else min(n_before, first.n_batches)):
-        rows = next(under_way)
-        first.observe(torch.tensor(rows), clustered(labels, seed=sum(rows))[rows])
-    state = load(save({key: tensor.clone() for key, tensor in first.state_dict().items()}))
-
-    rest = list(map(tuple, under_way)) if not first.needs_embeddings else None
-    resumed = build(name, {**settings, "seed": 1}, labels)
-    resumed.load_state_dict(state)
-    if is_epoch_set:
-        resumed.set_epoch(1)
-    if rest is None:
-        rest, finished = [], resumed.n_batches if n_before is None else n_before
-        for rows in under_way:
+    for n_before, is_epoch_set in ((0, False), (1, True), (2, False), (None, True)):
+        first, resumed = (build(name, {**settings, "seed": 1}, labels) for _ in range(2))
+        first.fill(clustered(labels))
+        passes(first, labels)
+        under_way, rest = iter(first), []
+        for number in range(first.n_batches):
+            if number == n_before:
+                resumed.load_state_dict(load(save({key: tensor.clone() for key, tensor in first.state_dict().items()})))
+            rows = next(under_way)
             first.observe(torch.tensor(rows), clustered(labels, seed=sum(rows))[rows])
-            rest.append(tuple(rows))
-        assert len(rest) == max(0, first.n_batches - finished)
-    assert list(map(tuple, passes(resumed, labels))) == rest
-    assert passes(resumed, labels) == passes(first, labels)
+            rest += [rows] * (n_before is not None and number >= n_before)
+        if n_before is None or n_before >= first.n_batches:
+            resumed.load_state_dict(load(save({key: tensor.clone() for key, tensor in first.state_dict().items()})))
+        assert list(under_way) == []
+        if is_epoch_set:
+            resumed.set_epoch(1)
+        assert passes(resumed, labels) == rest
+        assert passes(resumed, labels) == passes(first, labels)
 
 
 @each_sampler
@@ -264,15 +257,10 @@ def test_two_passes_at_once_are_refused(name, build):
 
 
 @each_sampler
-@pytest.mark.parametrize("words", [{"seed": -1}, {"batch_size": 0}])
-def test_bad_input_is_a_value_error(name, words, build):
-    with pytest.raises(ValueError, match=r"must be|at least"):
-        build(
-            name,
-            {key: value for key, value in words.items() if key == "seed"},
-            SPLITS["even"],
-            words.get("batch_size", BATCH),
-        )
+def test_bad_input_is_a_value_error(name, build):
+    for settings, batch_size in (({"seed": -1}, BATCH), ({}, 0)):
+        with pytest.raises(ValueError, match=r"must be|at least"):
+            build(name, settings, SPLITS["even"], batch_size)
 
 
 @each_sampler

@@ -61,48 +61,22 @@ def small_blocks(monkeypatch):
 
 
 @pytest.mark.parametrize("loss", [*PAIR_LOSSES, *PROXY_LOSSES], ids=lambda loss: type(loss).__name__)
-@pytest.mark.parametrize("n_classes", [37, 3, 1])
-def test_blocks_change_neither_value_nor_gradient(loss, n_classes, small_blocks):
+def test_blocks_change_neither_value_nor_gradient_of_kernel_and_formula(loss, small_blocks):
     loss = loss.double()
-    embeddings, labels = batch(101, 12, n_classes)
-    expected = value_and_gradients(loss, embeddings, labels)
+    batches = [batch(101, 12, n_classes) for n_classes in (37, 3, 1)]
+    calls = (loss, lambda embeddings, labels: loss.formula(embeddings, labels, None, generator=None))
+    expected = [value_and_gradients(loss, *one, call) for one in batches for call in calls]
     small_blocks()
-    for ours, theirs in zip(value_and_gradients(loss, embeddings, labels), expected, strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-11)
+    found = [value_and_gradients(loss, *one, call) for one in batches for call in calls]
+    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize(
-    "loss",
-    [
-        losses.NtXentLoss(),
-        losses.MultiSimilarityLoss(),
-        losses.ContrastiveLoss(),
-        losses.SupConLoss(),
-        losses.CircleLoss(),
-    ],
-    ids=lambda loss: type(loss).__name__,
-)
+@pytest.mark.parametrize("loss", [losses.NtXentLoss(), losses.ContrastiveLoss()], ids=lambda loss: type(loss).__name__)
 def test_equal_to_the_whole_matrix_at_4096(loss, monkeypatch):
     embeddings, labels = batch(4096, 32, 800, torch.float32)
     expected = value_and_gradients(loss, embeddings, labels)
     monkeypatch.setattr(reductions, "LARGEST_MATRIX", 2**20)
-    for ours, theirs in zip(value_and_gradients(loss, embeddings, labels), expected, strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("loss", [*PAIR_LOSSES, *PROXY_LOSSES], ids=lambda loss: type(loss).__name__)
-@pytest.mark.parametrize("n_classes", [37, 3])
-def test_the_formula_which_any_device_runs_is_the_same_in_blocks(loss, n_classes, small_blocks):
-    loss = loss.double()
-    embeddings, labels = batch(90, 12, n_classes)
-
-    def formula(embeddings, labels):
-        return loss.formula(embeddings, labels, None, generator=None)
-
-    expected = value_and_gradients(loss, embeddings, labels, formula)
-    small_blocks()
-    for ours, theirs in zip(value_and_gradients(loss, embeddings, labels, formula), expected, strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-11)
+    torch.testing.assert_close(value_and_gradients(loss, embeddings, labels), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_accumulated_over_chunks_a_large_batch_takes_the_same_step(small_blocks):
