@@ -92,7 +92,8 @@ def test_a_resumed_run_keeps_the_threads_it_began_with(tmp_path: Path) -> None:
     told: list[str] = []
     try:
         torch.set_num_threads(3)
-        run(tiny("training.epochs=1"), home=tmp_path, until=0)
+        with pytest.raises(KeyboardInterrupt):
+            run(tiny("training.epochs=1"), home=tmp_path, should_stop=stop_after(1))
         torch.set_num_threads(2)
         record = run(
             tiny("training.epochs=1"),
@@ -152,24 +153,19 @@ def test_a_batch_in_chunks_trains_like_the_whole_batch(tmp_path: Path) -> None:
     assert [row.loss for row in chunked.epochs[1:]] == pytest.approx([row.loss for row in whole.epochs[1:]], rel=1e-3)
 
 
-def test_a_run_in_pieces_has_the_digits_of_a_whole_one_and_its_test_split_stays_sealed(tmp_path: Path) -> None:
+def test_an_interrupted_run_keeps_its_test_split_sealed_and_is_swept_when_it_goes_on(tmp_path: Path) -> None:
     opened: list[str] = []
     spec = tiny("training.epochs=2")
     whole = run(spec, home=tmp_path / "whole")
-    pieces = [run(spec, home=tmp_path / "pieces", until=until, witness=opened.append) for until in (0, 1, 2)]
-    assert [len(piece.epochs) for piece in pieces] == [1, 2, 3]
-    assert {piece.state for piece in pieces} == {"pruned"}
-    paused = pieces[-1]
-    assert paused.failure == "paused after epoch 2 of 2, test split sealed"
-    assert paused.score("map@r", "test") is None
-    assert paused.score("map@r", "validation") == whole.score("map@r", "validation")
-    folder = RunFolder(tmp_path / "pieces", paused.name)
+    with pytest.raises(KeyboardInterrupt):
+        run(spec, home=tmp_path / "stopped", should_stop=stop_after(8), witness=opened.append)
+    folder = RunFolder(tmp_path / "stopped", whole.name)
     assert not folder.embeddings.exists()
+    assert opened == []
     left = [folder.path / ".record.json.99-ab.tmp", folder.checkpoints / ".step-0.json.98-cd.tmp"]
     for path in left:
         path.write_bytes(b"what a killed writer leaves")
-    assert opened == []
-    assert run(spec, home=tmp_path / "pieces", witness=opened.append).digits() == whole.digits()
+    assert run(spec, home=tmp_path / "stopped", witness=opened.append).digits() == whole.digits()
     assert len(opened) == 1
     assert not any(path.exists() for path in left)
 

@@ -40,7 +40,7 @@ class RunLogger(Protocol):
         """Write the numbers that are not there yet."""
 
     def close(self, state: str) -> None:
-        """End the run: done, diverged, failed, pruned, or stopped when it may be resumed."""
+        """End the run: done, diverged, failed, or stopped when it may be resumed."""
 
 
 class Feed:

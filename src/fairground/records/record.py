@@ -18,7 +18,7 @@ from fairground.spec.settings import Value
 from fairground.spec.study import SearchProcedure, SeedProcedure
 
 RECORD_VERSION = 4
-State = Literal["done", "diverged", "failed", "pruned"]
+State = Literal["done", "diverged", "failed"]
 SplitName = Literal["train", "validation", "test"]
 #: what happened to a new record: it is the current one, it repeats the current one, or it is in the history only
 Outcome = Literal["current", "repeated", "history"]

@@ -82,12 +82,12 @@ class Training:
         self.select_by = metric_named(self.spec.evaluation.select_by)
         self.schedule = Schedule(self.spec, self.parts.stepper.optimiser, self.parts.model, self.parts.n_batches)
 
-    def train(self, until: int | None = None) -> None:
-        """Train to the end, or to the end of epoch `until`, from wherever the run is."""
+    def train(self) -> None:
+        """Train to the end, from wherever the run is."""
         if self.progress.epoch == 0:
             self.begin()
-        last = self.spec.training.epochs if until is None else min(until, self.spec.training.epochs)
-        while self.progress.epoch <= last and not self.progress.is_out_of_patience(self.spec.training.patience):
+        asked = self.spec.training
+        while self.progress.epoch <= asked.epochs and not self.progress.is_out_of_patience(asked.patience):
             self._epoch()
 
     def resume(self) -> None:

@@ -39,13 +39,10 @@ def run(
     checkpoint_seconds: float = 30.0,
     lock_patience: float = 0.0,
     group: ProcessGroup = ALONE,
-    until: int | None = None,
     is_watched: bool = True,
 ) -> RunRecord:
     """Train, select, and only then measure on the sealed test split; go on with a run that was interrupted.
 
-    With `until` the run pauses after that epoch, the last one too, with the test split sealed: its record is `pruned`
-    and has the best validation scores so far. Called again, it goes on from there.
     The doctor watches unless `is_watched` is false; this is not part of the spec, because results do not depend on it.
     """
     parts = assemble(spec)
@@ -80,12 +77,9 @@ def run(
         )
         training.resume()
         try:
-            training.train(until)
+            training.train()
         except DivergedError as error:
             return _record(training, state="diverged", scores=(), failure=str(error))
-        if until is not None:
-            reached = f"paused after epoch {training.progress.epoch - 1} of {spec.training.epochs}, test split sealed"
-            return _record(training, state="pruned", scores=_selecting_scores(training), failure=reached)
         if not on_test:
             sealed.end_selection(f"training; epoch {training.progress.best_epoch} selected on validation")
         training.use_best()
@@ -110,7 +104,7 @@ def run_job(job: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None] = 
             tell({"kind": "batch", "run": name, **place, "loss": event.loss})
 
     # The worker of a driver that was killed may still be on its way out of this run.
-    return run(spec, home=Path(job["home"]), listen=listen, lock_patience=30.0, until=job.get("until"))
+    return run(spec, home=Path(job["home"]), listen=listen, lock_patience=30.0)
 
 
 def _final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> tuple[Score, ...]:
@@ -126,14 +120,10 @@ def _final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> 
         test_embeddings = training.embed(rows)
         tested = group.broadcast_object(lambda: _measure_test(training, test_embeddings, rows, folder))
     of_train = (Score(metric=name, split="train", value=value) for name, value in analysed.items())
-    return (*of_train, *_selecting_scores(training), *_directed(tested, "test"))
-
-
-def _selecting_scores(training: Training) -> tuple[Score, ...]:
-    """Return the validation scores of the epoch selected so far; none where the test split selects."""
+    # Where the test split selects, there are no validation scores.
     chosen = next((row for row in training.progress.rows if row.epoch == training.progress.best_epoch), None)
     judged = chosen.validation if chosen is not None and training.spec.evaluation.select_on == "validation" else {}
-    return _directed(judged, "validation")
+    return (*of_train, *_directed(judged, "validation"), *_directed(tested, "test"))
 
 
 def _directed(scores: Mapping[str, float], split: SplitName) -> tuple[Score, ...]:
