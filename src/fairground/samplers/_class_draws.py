@@ -12,8 +12,6 @@ from fairground.functional.pairs import class_groups, draw_below
 _SHUFFLE_WITHIN = 32
 #: beyond this many numbers per row, drawing them one after the other is slow
 _MANY = 16
-
-
 #: batches planned at a time: enough to make planning cheap, few enough to keep checkpoints small
 BLOCK = 64
 
@@ -98,30 +96,20 @@ class ClassSampler(BatchSampler):
     def notes(self) -> tuple[str, ...]:
         return self._classes.filled_up(self._per_class)
 
-
-def n_class_slots(batch_size: int, per_class: int) -> int:
-    """Return how many groups of `per_class` images make a batch, refusing what cannot be cut evenly."""
-    require(per_class >= 1, f"sampler.per_class must be at least 1; got {per_class}")
-    require(batch_size >= 1, f"the batch size must be at least 1; got {batch_size}")
-    require(
-        batch_size % per_class == 0,
-        f"sampler.per_class must divide the batch size of {batch_size}; got {per_class}",
-    )
-    return batch_size // per_class
-
-
-def require_classes(n_classes: int, needed: int, per_class: int) -> None:
-    """Refuse a split with too few classes for batches of different classes; name the settings that would fit."""
-    batch_size = needed * per_class
-    fitting = next(k for k in range(-(-batch_size // n_classes), batch_size + 1) if batch_size % k == 0)
-    require(
-        n_classes >= needed,
-        f"a batch of {batch_size} with sampler.per_class = {per_class} needs {needed} different classes; the "
-        f"training split has {n_classes}. Set training.batch_size={n_classes * per_class}, or "
-        f"sampler.per_class={fitting} for {batch_size // fitting} classes with more images of each (repeated where a "
-        "class has fewer)",
-        DataError,
-    )
+    def class_slots(self, *, distinct: bool) -> int:
+        """Return how many classes make a batch; refuse a batch that cannot be cut so, or too few `distinct` classes."""
+        size, m, n_classes = self._batch_size, self._per_class, self._classes.n_classes
+        require(m >= 1, f"sampler.per_class must be at least 1; got {m}")
+        require(size % m == 0, f"sampler.per_class must divide the batch size of {size}; got {m}")
+        fitting = next(k for k in range(-(-size // n_classes), size + 1) if size % k == 0)
+        require(
+            not distinct or n_classes >= size // m,
+            f"a batch of {size} with sampler.per_class = {m} needs {size // m} different classes; the training split "
+            f"has {n_classes}. Set training.batch_size={n_classes * m}, or sampler.per_class={fitting} for "
+            f"{size // fitting} classes with more images of each (repeated where a class has fewer)",
+            DataError,
+        )
+        return size // m
 
 
 class Candidates(NamedTuple):
@@ -200,7 +188,9 @@ def draw_subsets(limits: Tensor, k: int, generator: torch.Generator) -> Tensor:
     """
     # Sorting everything costs m times the largest limit, the other way k steps over all m.
     if k > _MANY and int(limits.max()) <= _SHUFFLE_WITHIN * k:
-        chosen = _shuffled(limits, k, generator)
+        numbers = torch.arange(max(k, int(limits.max())), device=limits.device)
+        keys = torch.rand(len(limits), len(numbers), generator=generator, device=generator.device, dtype=torch.float64)
+        chosen = keys.masked_fill(numbers >= limits.unsqueeze(1), 2).topk(k, largest=False).indices
     else:
         chosen = _drawn_in_steps(limits, k, generator)
     # Where there are fewer than k, both give numbers that do not exist: those become repeats.
@@ -209,12 +199,6 @@ def draw_subsets(limits: Tensor, k: int, generator: torch.Generator) -> Tensor:
         repeats = draw_below(limits.unsqueeze(1).expand_as(chosen), generator)
         chosen = torch.where(is_missing, repeats, chosen)
     return chosen
-
-
-def _shuffled(limits: Tensor, k: int, generator: torch.Generator) -> Tensor:
-    numbers = torch.arange(max(k, int(limits.max())), device=limits.device)
-    keys = torch.rand(len(limits), len(numbers), generator=generator, device=generator.device, dtype=torch.float64)
-    return keys.masked_fill(numbers >= limits.unsqueeze(1), 2).topk(k, largest=False).indices
 
 
 def _drawn_in_steps(limits: Tensor, k: int, generator: torch.Generator) -> Tensor:

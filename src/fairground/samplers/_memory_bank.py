@@ -32,10 +32,8 @@ class MemoryBank:
     def __init__(
         self, n_rows: int, *, momentum: float = 0.0, normalise: bool = False, memory_limit: float = 4e9
     ) -> None:
-        self._n_rows = n_rows
-        self._momentum = momentum
-        self._normalise = normalise
-        self._memory_limit = memory_limit
+        self._n_rows, self._momentum = n_rows, momentum
+        self._normalise, self._memory_limit = normalise, memory_limit
         self._table: Tensor | None = None
 
     @property
@@ -149,7 +147,7 @@ class EmbeddedSampler(draws.ClassSampler):
         seed: int = 0,
     ) -> None:
         super().__init__(labels=labels, batch_size=batch_size, per_class=per_class, seed=seed)
-        self._n_slots = draws.n_class_slots(batch_size, per_class)
+        self._n_slots = self.class_slots(distinct=False)
         require(len(labels) >= 2, f"a pool needs at least two images; the training split has {len(labels)}", DataError)
         require(pool >= batch_size, f"sampler.pool must be at least the batch size of {batch_size}; got {pool}")
         require(mine in ("batch", "epoch"), f"sampler.mine must be 'batch' or 'epoch'; got '{mine}'")
@@ -174,6 +172,22 @@ class EmbeddedSampler(draws.ClassSampler):
             size = (points.shape[1], self._projection)
             points = points @ (torch.randn(size, generator=generator, device=generator.device) / size[1] ** 0.5)
         return points
+
+    def require_picks(self) -> None:
+        """Refuse a split with fewer images than are picked for a batch."""
+        n_rows, name = len(self._classes.rows), type(self).__module__.rpartition(".")[2]
+        sentence = f"sampler {name} picks {self._n_slots} images per batch; the training split has {n_rows}"
+        require(n_rows >= self._n_slots, sentence)
+
+    def draw_pool(self, generator: torch.Generator) -> Tensor:
+        """Return the rows of a pool, drawn uniformly and all different."""
+        n_rows = len(self._classes.rows)
+        return draws.draw_distinct(n_rows, min(self._pool, n_rows), generator)
+
+    def with_partners(self, picks: Tensor, generator: torch.Generator) -> Tensor:
+        """Return a batch: every pick with further images of its class."""
+        partners = self._classes.draw_partners(picks, self._per_class - 1, generator)
+        return torch.cat([picks.unsqueeze(1), partners], dim=1).flatten()
 
     def draw_candidates(self, n: int, replace_classes: bool, generator: torch.Generator) -> draws.Candidates:
         """Return a pool and n candidates for a batch."""

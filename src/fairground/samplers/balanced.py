@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.sampler import Choice, Labels
-from fairground.samplers._class_draws import ClassSampler, n_class_slots, require_classes
+from fairground.samplers._class_draws import ClassSampler
 
 
 class BalancedSampler(ClassSampler):
@@ -30,8 +30,7 @@ class BalancedSampler(ClassSampler):
 
     def __init__(self, *, labels: Labels, batch_size: int, per_class: int = 4, seed: int = 0) -> None:
         super().__init__(labels=labels, batch_size=batch_size, per_class=per_class, seed=seed)
-        self._n_slots = n_class_slots(batch_size, per_class)
-        require_classes(self._classes.n_classes, self._n_slots, per_class)
+        self._n_slots = self.class_slots(distinct=True)
         self._order: Tensor | None = None
         self._round = 0
         self._left_over = self._classes.rows.new_empty(0, per_class)

@@ -22,7 +22,6 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.sampler import Real, require
-from fairground.samplers._class_draws import draw_distinct
 from fairground.samplers._memory_bank import BankSettings, EmbeddedSampler
 
 
@@ -34,21 +33,14 @@ class D2CoresetSampler(EmbeddedSampler):
     def __init__(self, *, spread: float = 1.0, density: bool = True, **bank: Unpack[BankSettings]) -> None:
         super().__init__(**bank)
         require(spread >= 0, f"sampler.spread must be 0 or more; got {spread}")
-        require(
-            len(self._classes.rows) >= self._n_slots,
-            f"sampler d2_coreset picks {self._n_slots} images per batch; the training split has "
-            f"{len(self._classes.rows)}",
-        )
-        self._spread = spread
-        self._density = density
+        self.require_picks()
+        self._spread, self._density = spread, density
 
     def choose(self, generator: torch.Generator) -> Tensor:
-        n_rows = len(self._classes.rows)
-        pool = draw_distinct(n_rows, min(self._pool, n_rows), generator)
+        pool = self.draw_pool(generator)
         points = self.points(pool, generator)
         picks = pool[draw_spread(points, self._n_slots, generator, spread=self._spread, density=self._density)]
-        partners = self._classes.draw_partners(picks, self._per_class - 1, generator)
-        return torch.cat([picks.unsqueeze(1), partners], dim=1).flatten()
+        return self.with_partners(picks, generator)
 
 
 def draw_spread(points: Tensor, k: int, generator: torch.Generator, *, spread: float, density: bool) -> Tensor:

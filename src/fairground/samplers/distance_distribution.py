@@ -22,7 +22,6 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.sampler import require
-from fairground.samplers._class_draws import require_classes
 from fairground.samplers._memory_bank import BankSettings, EmbeddedSampler
 
 
@@ -57,12 +56,9 @@ class DistanceDistributionSampler(EmbeddedSampler):
             self._batch_size >= 2,
             f"a batch of {self._batch_size} has no distances to match: the batch size must be at least 2",
         )
-        if not replace_classes:
-            require_classes(self._classes.n_classes, self._n_slots, self._per_class)
-        self._n_candidates = candidates
-        self._n_bins = bins
-        self._cost = cost
-        self._replace_classes = replace_classes
+        self.class_slots(distinct=not replace_classes)
+        self._n_candidates, self._n_bins = candidates, bins
+        self._cost, self._replace_classes = cost, replace_classes
 
     def choose(self, generator: torch.Generator) -> Tensor:
         drawn = self.draw_candidates(self._n_candidates, self._replace_classes, generator)
@@ -87,8 +83,7 @@ def _roth_costs(histograms: DistanceHistograms, points: Tensor, batches: Tensor)
     means = torch.linalg.vector_norm(parts.mean(1) - points.mean(0), dim=1)
     deviations = torch.linalg.vector_norm(parts.std(1, correction=0) - points.std(0, correction=0), dim=1)
     heights = (histograms.parts.sort(1).values - histograms.whole.sort().values).abs().mean(1)
-    costs: Tensor = means + deviations + 150 * heights
-    return costs
+    return torch.as_tensor(means + deviations + 150 * heights)
 
 
 def distance_histograms(points: Tensor, subsets: Tensor, n_bins: int) -> DistanceHistograms:

@@ -70,7 +70,7 @@ def _read(path: Path) -> np.ndarray:
     require(path.suffix in (".csv", ".txt", ".npz"), f"sampler.file must end in .csv, .txt or .npz; got '{path.name}'")
     require_file(path)
     try:
-        tuples = _read_npz(path) if path.suffix == ".npz" else _read_text(path)
+        tuples = read_arrays(path, ["tuples"])["tuples"] if path.suffix == ".npz" else _read_text(path)
     except (FairgroundError, ValueError, OSError) as error:
         raise InputError(f"'{path}' cannot be read as tuples of whole numbers: {error}") from error
     require(
@@ -79,10 +79,6 @@ def _read(path: Path) -> np.ndarray:
         DataError,
     )
     return tuples.astype(np.int64)
-
-
-def _read_npz(path: Path) -> np.ndarray:
-    return read_arrays(path, ["tuples"])["tuples"]
 
 
 def _read_text(path: Path) -> np.ndarray:

@@ -21,7 +21,6 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.sampler import require
-from fairground.samplers._class_draws import require_classes
 from fairground.samplers._memory_bank import BankSettings, EmbeddedSampler
 
 
@@ -34,8 +33,7 @@ class FrechetSampler(EmbeddedSampler):
         require(
             self._batch_size >= 2, f"a batch of {self._batch_size} has no covariance: the batch size must be at least 2"
         )
-        if not replace_classes:
-            require_classes(self._classes.n_classes, self._n_slots, self._per_class)
+        self.class_slots(distinct=not replace_classes)
         self._n_candidates, self._replace_classes = candidates, replace_classes
 
     def choose(self, generator: torch.Generator) -> Tensor:

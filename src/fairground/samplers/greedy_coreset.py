@@ -22,8 +22,6 @@ from typing import Unpack
 import torch
 from torch import Tensor
 
-from fairground.contracts.sampler import require
-from fairground.samplers._class_draws import draw_distinct
 from fairground.samplers._memory_bank import BankSettings, EmbeddedSampler
 
 
@@ -32,23 +30,15 @@ class GreedyCoresetSampler(EmbeddedSampler):
 
     def __init__(self, *, softened: bool = False, roth_code: bool = False, **bank: Unpack[BankSettings]) -> None:
         super().__init__(**bank)
-        require(
-            len(self._classes.rows) >= self._n_slots,
-            f"sampler greedy_coreset picks {self._n_slots} images per batch; the training split has "
-            f"{len(self._classes.rows)}",
-        )
-        self._softness = 0.03 if softened else 0.0
-        self._roth_code = roth_code
+        self.require_picks()
+        self._softness, self._roth_code = 0.03 if softened else 0.0, roth_code
 
     def choose(self, generator: torch.Generator) -> Tensor:
-        n_rows = len(self._classes.rows)
-        pool = draw_distinct(n_rows, min(self._pool, n_rows), generator)
+        pool = self.draw_pool(generator)
         picked = farthest_first(self.points(pool, generator), self._n_slots, generator, softness=self._softness)
         if self._roth_code:
-            pool = draw_distinct(n_rows, len(pool), generator)
-        picks = pool[picked]
-        partners = self._classes.draw_partners(picks, self._per_class - 1, generator)
-        return torch.cat([picks.unsqueeze(1), partners], dim=1).flatten()
+            pool = self.draw_pool(generator)
+        return self.with_partners(pool[picked], generator)
 
     def known_bugs(self) -> tuple[str, ...]:
         if not self._roth_code:

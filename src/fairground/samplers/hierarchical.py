@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.sampler import DataError, Labels, label_tensor, require
-from fairground.samplers._class_draws import BLOCK, ClassRows, ClassSampler, draw_distinct_rows, n_class_slots
+from fairground.samplers._class_draws import BLOCK, ClassRows, ClassSampler, draw_distinct_rows
 
 
 class HierarchicalSampler(ClassSampler):
@@ -41,7 +41,7 @@ class HierarchicalSampler(ClassSampler):
             f"sampler hierarchical needs one super-class per image; got {len(super_labels)} for {len(labels)} images",
             DataError,
         )
-        self._n_slots = n_class_slots(batch_size, per_class)
+        self._n_slots = self.class_slots(distinct=False)
         require(
             super_per_batch >= 1 and self._n_slots % super_per_batch == 0,
             f"sampler.super_per_batch must divide the {self._n_slots} classes of a batch; got {super_per_batch}",

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.sampler import Choice, Labels, require
-from fairground.samplers._class_draws import BLOCK, ClassSampler, draw_distinct_rows, n_class_slots, require_classes
+from fairground.samplers._class_draws import BLOCK, ClassSampler, draw_distinct_rows
 
 
 class MPerClassSampler(ClassSampler):
@@ -45,9 +45,8 @@ class MPerClassSampler(ClassSampler):
                 f"sampler.list_length must be at least the batch size of {batch_size}; got {list_length}",
             )
         else:
-            require_classes(self._classes.n_classes, n_class_slots(batch_size, per_class), per_class)
-        self._straddle = straddle
-        self._list_length = list_length
+            self.class_slots(distinct=True)
+        self._straddle, self._list_length = straddle, list_length
 
     def plan(self, generator: torch.Generator) -> Tensor:
         n_classes, m = self._classes.n_classes, self._per_class

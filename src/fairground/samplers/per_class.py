@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.sampler import Choice, Labels
-from fairground.samplers._class_draws import BLOCK, ClassSampler, draw_distinct_rows, n_class_slots, require_classes
+from fairground.samplers._class_draws import BLOCK, ClassSampler, draw_distinct_rows
 
 
 class PerClassSampler(ClassSampler):
@@ -37,11 +37,8 @@ class PerClassSampler(ClassSampler):
         seed: int = 0,
     ) -> None:
         super().__init__(labels=labels, batch_size=batch_size, per_class=per_class, seed=seed)
-        self._n_slots = n_class_slots(batch_size, per_class)
-        if not replace_classes:
-            require_classes(self._classes.n_classes, self._n_slots, per_class)
-        self._replace_classes = replace_classes
-        self._replace_samples = replace_samples
+        self._n_slots = self.class_slots(distinct=not replace_classes)
+        self._replace_classes, self._replace_samples = replace_classes, replace_samples
 
     def plan(self, generator: torch.Generator) -> Tensor:
         n_planned = min(BLOCK, self.n_batches)
