@@ -9,8 +9,7 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from fairground.contracts.model import Trunk
-from fairground.contracts.weights import PublishedWeights
+from fairground.contracts.model import PublishedWeights, Trunk
 from fairground.errors import InputError
 from fairground.trunks._weights import load_weights
 from fairground.trunks.resnet50 import Resnet50Trunk

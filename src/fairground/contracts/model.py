@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from fairground.contracts.table import Images
-from fairground.contracts.weights import PublishedWeights
 from fairground.errors import require
 
 #: what the files of these parts need beside what is defined here
@@ -46,6 +45,19 @@ class Preprocessing:
 
 #: what networks trained on ImageNet expect unless they say otherwise
 IMAGENET = Preprocessing()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedWeights:
+    """A file of weights as published: its name, its SHA-256 or the beginning of it, and where to get it.
+
+    `package` names the installed package that carries the file, and the folder within, where there is one.
+    """
+
+    file: str
+    sha256: str
+    address: str
+    package: str = ""
 
 
 class Batch(NamedTuple):
@@ -127,6 +139,25 @@ class Trunk(nn.Module, ABC):
     def pool(self, hidden: Tensor) -> Tensor:
         """Return feature vectors from what the last stage gives; the mean over the image where it is one."""
         return hidden.flatten(2).mean(2) if hidden.ndim > 2 else hidden
+
+
+class PhotoTrunk(Trunk):
+    """A trunk for photographs of 3 channels, or of 1 that is repeated."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        require(
+            channels in (1, 3),
+            f"trunk {type(self).__module__.rpartition('.')[2]} takes images of 3 channels, or of 1 that is repeated; "
+            f"the data have {channels}. For ready-made features say trunk=features",
+        )
+
+
+class InColour(nn.Module):
+    """Gray images become three equal channels; a view, so it costs nothing."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        return images.expand(-1, 3, -1, -1) if images.shape[1] == 1 else images
 
 
 class Head(nn.Module, ABC):

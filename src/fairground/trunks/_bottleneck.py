@@ -1,17 +1,31 @@
 """The residual blocks of ResNet-50 and the trunk made of them, wherever a block has its stride."""
 
 from collections import OrderedDict
+from typing import ClassVar
 
 from torch import Tensor, nn
 
+from fairground.contracts.model import InColour, PhotoTrunk
 from fairground.trunks._conv_norm import Chain, conv_norm
-from fairground.trunks._gray_images import InColour
+from fairground.trunks._weights import load_weights
 
 #: width at the end of a block against its own
 EXPANSION = 4
 
 
-def resnet50_stages(*, has_stride_first: bool) -> nn.ModuleList:
+class BottleneckTrunk(PhotoTrunk):
+    """`weights` is none, imagenet, or a file with torchvision's or Cadene's names; a pickle needs `weights_sha256`."""
+
+    has_stride_first: ClassVar[bool]
+
+    def __init__(self, *, channels: int, weights: str | None = None, weights_sha256: str = "") -> None:
+        super().__init__(channels)
+        self.stages = _resnet50_stages(has_stride_first=self.has_stride_first)
+        self.n_features = 2048
+        self.weights_fingerprint = load_weights(self, weights, weights_sha256, dropped=("fc.", "last_linear."))
+
+
+def _resnet50_stages(*, has_stride_first: bool) -> nn.ModuleList:
     """Return stem and four stages with 3, 4, 6 and 3 blocks; a block halves the image in its first or second layer."""
     stem = {
         "colour": InColour(),

@@ -16,8 +16,7 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import Trunk, require
-from fairground.contracts.weights import PublishedWeights
+from fairground.contracts.model import PublishedWeights, Trunk, require
 from fairground.errors import InputError
 from fairground.files import read_bytes, require_file
 from fairground.spec.catalogue import find, list_names

@@ -22,10 +22,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from fairground.contracts.model import Preprocessing, Trunk
-from fairground.contracts.weights import PublishedWeights
+from fairground.contracts.model import InColour, PhotoTrunk, Preprocessing, PublishedWeights
 from fairground.trunks._conv_norm import Chain
-from fairground.trunks._gray_images import InColour, require_photographs
 from fairground.trunks._weights import load_weights, stripped
 
 #: widths of each module: 1 x 1; reduced and 3 x 3; reduced and the two 3 x 3; after the pool
@@ -43,7 +41,7 @@ _MODULES = {
 }
 
 
-class BnInceptionTrunk(Trunk):
+class BnInceptionTrunk(PhotoTrunk):
     """`weights` is none, imagenet, or a file with Cadene's names; a pickle needs `weights_sha256`."""
 
     preprocessing = Preprocessing(mean=(104.0, 117.0, 128.0), deviation=(1.0, 1.0, 1.0), scale=1.0, order="bgr")
@@ -58,8 +56,7 @@ class BnInceptionTrunk(Trunk):
     )
 
     def __init__(self, *, channels: int, weights: str | None = None, weights_sha256: str = "") -> None:
-        super().__init__()
-        require_photographs("bn_inception", channels)
+        super().__init__(channels)
         first = {"colour": InColour(), **_convolution("conv1_7x7_s2", 3, 64, 7, stride=2)}
         second = {
             "pool1_3x3_s2": nn.MaxPool2d(3, stride=2, ceil_mode=True),

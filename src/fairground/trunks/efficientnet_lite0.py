@@ -18,17 +18,15 @@ from collections import OrderedDict
 
 from torch import Tensor, nn
 
-from fairground.contracts.model import Preprocessing, Trunk
-from fairground.contracts.weights import PublishedWeights
+from fairground.contracts.model import InColour, PhotoTrunk, Preprocessing, PublishedWeights
 from fairground.trunks._conv_norm import Chain, run
-from fairground.trunks._gray_images import InColour, require_photographs
 from fairground.trunks._weights import load_weights
 
 #: each stage's number of blocks, size of kernel, stride and width
 _STAGES = ((1, 3, 1, 16), (2, 3, 2, 24), (2, 5, 2, 40), (3, 3, 2, 80), (3, 5, 1, 112), (4, 5, 2, 192), (1, 3, 1, 320))
 
 
-class EfficientnetLite0Trunk(Trunk):
+class EfficientnetLite0Trunk(PhotoTrunk):
     """`weights` is none, imagenet, or a file with names as in `efficientnet_lite_pytorch`.
 
     A pickle needs `weights_sha256`.
@@ -47,8 +45,7 @@ class EfficientnetLite0Trunk(Trunk):
     )
 
     def __init__(self, *, channels: int, weights: str | None = "imagenet", weights_sha256: str = "") -> None:
-        super().__init__()
-        require_photographs("efficientnet_lite0", channels)
+        super().__init__(channels)
         stem = {"colour": InColour(), "pad": _padding(3), "_conv_stem": nn.Conv2d(3, 32, 3, stride=2, bias=False)}
         stages: list[dict[str, nn.Module]] = [{**stem, "_bn0": _norm(32), "relu": nn.ReLU6(inplace=True)}]
         before, number = 32, 0

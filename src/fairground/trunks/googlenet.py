@@ -20,10 +20,8 @@ from collections import OrderedDict
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.model import Preprocessing, Trunk
-from fairground.contracts.weights import PublishedWeights
+from fairground.contracts.model import InColour, PhotoTrunk, Preprocessing, PublishedWeights
 from fairground.trunks._conv_norm import conv_norm
-from fairground.trunks._gray_images import InColour, require_photographs
 from fairground.trunks._weights import load_weights
 
 #: widths of each module: 1 x 1; reduced and 3 x 3; reduced and "5 x 5"; after the pool
@@ -40,7 +38,7 @@ _MODULES = {
 }
 
 
-class GooglenetTrunk(Trunk):
+class GooglenetTrunk(PhotoTrunk):
     """`weights` is none, imagenet, or a file with torchvision's names; a pickle needs `weights_sha256`."""
 
     preprocessing = Preprocessing(mean=(0.5, 0.5, 0.5), deviation=(0.5, 0.5, 0.5))
@@ -55,8 +53,7 @@ class GooglenetTrunk(Trunk):
     )
 
     def __init__(self, *, channels: int, weights: str | None = None, weights_sha256: str = "") -> None:
-        super().__init__()
-        require_photographs("googlenet", channels)
+        super().__init__(channels)
         first: dict[str, nn.Module] = {"colour": InColour(), "conv1": _Convolution(3, 64, 7, stride=2)}
         second: dict[str, nn.Module] = {
             "maxpool1": nn.MaxPool2d(3, stride=2, ceil_mode=True),

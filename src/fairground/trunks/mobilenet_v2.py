@@ -17,16 +17,14 @@ from collections import OrderedDict
 
 from torch import Tensor, nn
 
-from fairground.contracts.model import Trunk
-from fairground.contracts.weights import PublishedWeights
-from fairground.trunks._gray_images import InColour, require_photographs
+from fairground.contracts.model import InColour, PhotoTrunk, PublishedWeights
 from fairground.trunks._weights import load_weights
 
 #: each stage's number of blocks, stride and width
 _STAGES = ((1, 1, 16), (2, 2, 24), (3, 2, 32), (4, 2, 64), (3, 1, 96), (3, 2, 160), (1, 1, 320))
 
 
-class MobilenetV2Trunk(Trunk):
+class MobilenetV2Trunk(PhotoTrunk):
     """`weights` is none, imagenet, or a file with the names of the published one; a pickle needs `weights_sha256`."""
 
     n_weights = 2_223_872
@@ -40,8 +38,7 @@ class MobilenetV2Trunk(Trunk):
     )
 
     def __init__(self, *, channels: int, weights: str | None = None, weights_sha256: str = "") -> None:
-        super().__init__()
-        require_photographs("mobilenet_v2", channels)
+        super().__init__(channels)
         stem = nn.Sequential(*_convolution(3, 32, size=3, stride=2), nn.ReLU6(inplace=True))
         stages: list[nn.Module] = [nn.Sequential(OrderedDict(colour=InColour(), features=_numbered(0, [stem])))]
         before, number = 32, 1

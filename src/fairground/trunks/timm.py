@@ -17,20 +17,18 @@ from typing import Any
 import torch
 from torch import nn
 
-from fairground.contracts.model import Preprocessing, Trunk, require
+from fairground.contracts.model import InColour, PhotoTrunk, Preprocessing, require
 from fairground.errors import InputError
 from fairground.spec.catalogue import nearest
-from fairground.trunks._gray_images import InColour, require_photographs
 from fairground.trunks._torchvision import import_torchvision
 from fairground.trunks._weights import load_weights
 
 
-class TimmTrunk(Trunk):
+class TimmTrunk(PhotoTrunk):
     """`model` is timm's name, such as resnet50.a1_in1k; `weights` none or a file; a pickle needs `weights_sha256`."""
 
     def __init__(self, *, channels: int, model: str, weights: str | None = None, weights_sha256: str = "") -> None:
-        super().__init__()
-        require_photographs("timm", channels)
+        super().__init__(channels)
         timm = _timm()
         # A name such as hf-hub:someone/something would be fetched from there.
         is_known = ":" not in model and "/" not in model and timm.is_model(model)
