@@ -25,8 +25,7 @@ class DensitiesAnalysis(Analysis):
     def __init__(self, *, n_bins: int = 100, max_rows: int = 8192) -> None:
         require(n_bins >= 2, f"densities.n_bins must be at least 2; got {n_bins}")
         require(max_rows >= 2, f"densities.max_rows must be at least 2; got {max_rows}")
-        self.n_bins = n_bins
-        self.max_rows = max_rows
+        self.n_bins, self.max_rows = n_bins, max_rows
 
     def measure(self, space: EmbeddingSpace) -> Findings:
         chosen = spaced_rows(space.n_rows, self.max_rows)

@@ -35,9 +35,7 @@ class RhoAnalysis(Analysis):
     ) -> None:
         require(drop_top >= 0, f"rho.drop_top must be 0 or more; got {drop_top}")
         require(drop_last >= 0, f"rho.drop_last must be 0 or more; got {drop_last}")
-        self.drop_top = drop_top
-        self.drop_last = drop_last
-        self.direction = direction
+        self.drop_top, self.drop_last, self.direction = drop_top, drop_last, direction
 
     def measure(self, space: EmbeddingSpace) -> Findings:
         values = space.singular_values

@@ -24,8 +24,7 @@ class UniformityAnalysis(Analysis):
     def __init__(self, *, t: float = 2.0, max_rows: int = 8192) -> None:
         require(t > 0, f"uniformity.t must be above 0; got {t}")
         require(max_rows >= 2, f"uniformity.max_rows must be at least 2; got {max_rows}")
-        self.t = t
-        self.max_rows = max_rows
+        self.t, self.max_rows = t, max_rows
 
     def measure(self, space: EmbeddingSpace) -> Findings:
         require(space.n_rows > 1, "uniformity needs two rows at least", DataError)

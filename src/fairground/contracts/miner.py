@@ -7,6 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from fairground.contracts.choices import ChecksChoices
 from fairground.contracts.loss import Pairs, Triplets, Tuples, require_batch
 from fairground.errors import require
 from fairground.spec.space import Choice, Range, Real
@@ -15,7 +16,7 @@ from fairground.spec.space import Choice, Range, Real
 __all__ = ["Choice", "Miner", "Range", "Real", "require"]
 
 
-class Miner(ABC):
+class Miner(ChecksChoices, ABC):
     """Chooses the tuples a loss will see. Draws only from the generator it is given; keeps no state.
 
     `yields` is the kind of tuples it returns, so that `assemble` can refuse a loss that cannot take them. Distances are

@@ -151,31 +151,24 @@ def _with_complements(codes: Tensor, totals: Tensor, width: int) -> Tensor:
     return torch.cat([codes[totals[codes // width] == 0], kept]).sort().values
 
 
-class PairMasks(NamedTuple):
-    """`positive` (n, n): same label, not the same row. `negative` (n, n): other label."""
+class PairWeights(NamedTuple):
+    """How often each ordered pair (n, n) counts as `positive` and as `negative`, as masks or as numbers."""
 
     positive: Tensor
     negative: Tensor
 
 
-def pair_masks(labels: Tensor, rows: slice | None = None) -> PairMasks:
-    """Return the positive and negative ordered pairs of a batch with itself, or of some of its rows (r, n) with it."""
+def pair_masks(labels: Tensor, rows: slice | None = None) -> PairWeights:
+    """Return the pairs of a batch, or of some of its rows (r, n) with it, by label; no row is its own positive."""
     anchors = labels if rows is None else labels[rows]
     same = anchors.unsqueeze(1) == labels
-    return PairMasks(same & ~own_places(labels, rows), ~same)
+    return PairWeights(same & ~own_places(labels, rows), ~same)
 
 
 def own_places(labels: Tensor, rows: slice | None = None) -> Tensor:
     """Return where each row, or each of some rows, stands in the batch as a mask (r, n)."""
     column = torch.arange(len(labels), device=labels.device)
     return (column if rows is None else column[rows]).unsqueeze(1) == column
-
-
-class PairWeights(NamedTuple):
-    """How often each ordered pair (n, n) counts as `positive` and as `negative`, in the type of the embeddings."""
-
-    positive: Tensor
-    negative: Tensor
 
 
 def pair_weights(

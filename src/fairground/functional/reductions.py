@@ -121,8 +121,7 @@ def mean_hinges(excess: Tensor, reduction: str) -> Tensor:
 
 def weighted_mean(terms: Tensor, weights: Tensor, reduction: str = "mean_all") -> Tensor:
     """Return sum w t / sum w over all terms (`mean_all`) or over those above 0 (`mean_nz`); 0 for none."""
-    counted = weights * (terms > 0) if reduction == "mean_nz" else weights
-    return (weights * terms).sum() / counted.sum().clamp_min(1)
+    return mean_of_parts(weighted_parts(terms, weights, reduction))
 
 
 def weighted_parts(terms: Tensor, weights: Tensor, reduction: str = "mean_all") -> Tensor:

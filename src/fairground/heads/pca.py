@@ -33,8 +33,7 @@ class PcaHead(Head):
             1 <= embedding_dim <= n_features,
             f"pca.embedding_dim must be in [1, {n_features}], the width of the features; got {embedding_dim}",
         )
-        self.embedding_dim = embedding_dim
-        self.standardise = standardise
+        self.embedding_dim, self.standardise = embedding_dim, standardise
         self.layer = nn.Linear(n_features, embedding_dim)
 
     def fit(self, blocks: Iterable[Tensor]) -> None:

@@ -37,8 +37,7 @@ class WhitenedHead(Head):
             f"whitened.embedding_dim must be in [1, {n_features}], the width of the features; got {embedding_dim}",
         )
         require(0 <= power <= 1, f"whitened.power must be in [0, 1]; got {power}")
-        self.embedding_dim = embedding_dim
-        self.power = power
+        self.embedding_dim, self.power = embedding_dim, power
         self.layer = nn.Linear(n_features, embedding_dim)
 
     def fit(self, blocks: Iterable[Tensor]) -> None:

@@ -21,15 +21,8 @@ from typing import Literal
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import LogReal, Loss, Pairs, Real, Triplets, Tuples, require
+from fairground.functional import reductions
 from fairground.functional.pairs import PairWeights, normalize, one_random_positive, pair_weights
-from fairground.functional.reductions import (
-    softplus,
-    sum_over_blocks,
-    tuplet_terms,
-    weighted_logsumexp,
-    weighted_mean,
-    with_norm_penalty,
-)
 from fairground.kernels import log_sum_losses
 
 
@@ -61,12 +54,8 @@ class AngularLoss(Loss):
         require(angular_weight >= 0, f"angular.angular_weight must not be negative; got {angular_weight}")
         require(npair_weight >= 0, f"angular.npair_weight must not be negative; got {npair_weight}")
         require(norm_weight >= 0, f"angular.norm_weight must not be negative; got {norm_weight}")
-        self.alpha = alpha
-        self.angular_weight = angular_weight
-        self.npair_weight = npair_weight
-        self.positives = positives
-        self.normalise = normalise
-        self.norm_weight = norm_weight
+        self.alpha, self.angular_weight, self.npair_weight = alpha, angular_weight, npair_weight
+        self.positives, self.normalise, self.norm_weight = positives, normalise, norm_weight
         self.norm_power = norm_power
         self.on_sphere = normalise or npair_weight == 0
         self.is_random = positives == "one_random"
@@ -81,9 +70,9 @@ class AngularLoss(Loss):
         loss = self.angular_weight * self._angular(cosines, pairs)
         if self.npair_weight > 0:
             products = cosines if self.normalise else embeddings @ embeddings.T
-            terms = tuplet_terms(pairs, negative=products, positive=products)
-            loss = loss + self.npair_weight * weighted_mean(terms, pairs.positive)
-        return with_norm_penalty(loss, embeddings, self.norm_weight, self.norm_power)
+            terms = reductions.tuplet_terms(pairs, negative=products, positive=products)
+            loss = loss + self.npair_weight * reductions.weighted_mean(terms, pairs.positive)
+        return reductions.with_norm_penalty(loss, embeddings, self.norm_weight, self.norm_power)
 
     def _angular(self, s: Tensor, pairs: PairWeights) -> Tensor:
         t2 = tan(radians(self.alpha)) ** 2
@@ -91,8 +80,8 @@ class AngularLoss(Loss):
         def of_anchors(rows: slice) -> Tensor:
             # Of shape (anchors, positives, negatives).
             exponents = 4 * t2 * (s[rows].unsqueeze(1) + s)
-            of_negatives = weighted_logsumexp(exponents, pairs.negative[rows].unsqueeze(1))
-            terms = softplus(of_negatives - 2 * (1 + t2) * s[rows])
+            of_negatives = reductions.weighted_logsumexp(exponents, pairs.negative[rows].unsqueeze(1))
+            terms = reductions.softplus(of_negatives - 2 * (1 + t2) * s[rows])
             return (pairs.positive[rows] * terms).sum()
 
-        return sum_over_blocks(of_anchors, len(s), len(s) ** 2) / pairs.positive.sum().clamp_min(1)
+        return reductions.sum_over_blocks(of_anchors, len(s), len(s) ** 2) / pairs.positive.sum().clamp_min(1)

@@ -21,12 +21,7 @@ from typing import Literal
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Real, Tuples, require
-from fairground.functional.prototypes import (
-    angles,
-    class_cross_entropy,
-    class_vectors,
-    widened_cosine,
-)
+from fairground.functional import prototypes
 
 #: the lowest cosine in the code of Roth et al.
 ROTH_CLAMP = 1e-10
@@ -67,16 +62,14 @@ class ArcFaceLoss(Loss):
         require(
             clamp_min is None or -1 <= clamp_min < 1, f"arc_face.clamp_min must be None or in [-1, 1); got {clamp_min}"
         )
-        self.n_classes = n_classes
-        self.scale = scale
-        self.fallback = fallback
+        self.n_classes, self.scale, self.fallback = n_classes, scale, fallback
         self.clamp_min = ROTH_CLAMP if roth_icml_no_margin and clamp_min is None else clamp_min
         self.roth_icml_no_margin = roth_icml_no_margin
-        self.weights = class_vectors((n_classes, embedding_dim), initialisation, "arc_face")
+        self.weights = prototypes.class_vectors((n_classes, embedding_dim), initialisation, "arc_face")
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean cross-entropy over the scaled cosines, the angle to the own class widened by the margin."""
-        return class_cross_entropy(
+        return prototypes.class_cross_entropy(
             embeddings,
             self.weights,
             labels,
@@ -89,7 +82,7 @@ class ArcFaceLoss(Loss):
         return cosine if self.clamp_min is None else cosine.clamp_min(self.clamp_min)
 
     def _widened(self, cosine: Tensor) -> Tensor:
-        return widened_cosine(angles(cosine), self.margin, fallback=self.fallback)
+        return prototypes.widened_cosine(prototypes.angles(cosine), self.margin, fallback=self.fallback)
 
     def known_bugs(self) -> tuple[str, ...]:
         bugs = []

@@ -31,8 +31,7 @@ class CentreLoss(Loss):
     def __init__(self, *, n_classes: int, embedding_dim: int, weight: float = 0.003) -> None:
         super().__init__()
         require(weight >= 0, f"centre.weight must be 0 or more; got {weight}")
-        self.n_classes = n_classes
-        self.weight = weight
+        self.n_classes, self.weight = n_classes, weight
         self.weights = class_vectors((n_classes, embedding_dim), "uniform", "centre")
         self.biases = torch.nn.Parameter(torch.zeros(n_classes))
         self.centres = class_vectors((n_classes, embedding_dim), "uniform", "centre")

@@ -17,15 +17,8 @@ Departures from the paper
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
+from fairground.functional import reductions
 from fairground.functional.pairs import normalize, pair_weights
-from fairground.functional.reductions import (
-    mean_of_parts,
-    nonzero_parts,
-    rows_of,
-    softplus,
-    sum_over_rows,
-    weighted_logsumexp,
-)
 from fairground.kernels import log_sum_losses
 
 
@@ -40,20 +33,19 @@ class CircleLoss(Loss):
         super().__init__()
         require(-1 <= margin <= 1, f"circle.margin must be in [-1, 1], as a cosine; got {margin}")
         require(gamma > 0, f"circle.gamma must be above 0; got {gamma}")
-        self.margin = margin
-        self.gamma = gamma
+        self.margin, self.gamma = margin, gamma
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean over anchors with l_a > 0; 0 without a positive or without a negative."""
         z = normalize(embeddings)
 
         def parts(rows: slice) -> Tensor:
-            s = rows_of(z, rows) @ z.T
+            s = reductions.rows_of(z, rows) @ z.T
             pairs = pair_weights(embeddings, labels, tuples, rows=rows)
             alpha_p = (1 + self.margin - s).clamp_min(0).detach()
             alpha_n = (s + self.margin).clamp_min(0).detach()
-            positives = weighted_logsumexp(-self.gamma * alpha_p * (s - 1 + self.margin), pairs.positive)
-            negatives = weighted_logsumexp(self.gamma * alpha_n * (s - self.margin), pairs.negative)
-            return nonzero_parts(softplus(positives + negatives))
+            positives = reductions.weighted_logsumexp(-self.gamma * alpha_p * (s - 1 + self.margin), pairs.positive)
+            negatives = reductions.weighted_logsumexp(self.gamma * alpha_n * (s - self.margin), pairs.negative)
+            return reductions.nonzero_parts(reductions.softplus(positives + negatives))
 
-        return mean_of_parts(sum_over_rows(parts, len(z), len(z)))
+        return reductions.mean_of_parts(reductions.sum_over_rows(parts, len(z), len(z)))

@@ -47,8 +47,7 @@ class ContrastiveLoss(Loss):
                 -2 <= margin <= 2,
                 f"contrastive.{name} must be in [-2, 2], the widest distance on a unit sphere; got {margin}",
             )
-        self.positive_margin = positive_margin
-        self.negative_margin = negative_margin
+        self.positive_margin, self.negative_margin = positive_margin, negative_margin
         self.reduction = reduction
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

@@ -37,9 +37,7 @@ class CosFaceLoss(Loss):
         super().__init__()
         require(0 <= margin <= 2, f"cos_face.margin must be in [0, 2], the widest gap between cosines; got {margin}")
         require(scale > 0, f"cos_face.scale must be above 0; got {scale}")
-        self.n_classes = n_classes
-        self.margin = margin
-        self.scale = scale
+        self.n_classes, self.margin, self.scale = n_classes, margin, scale
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "cos_face")
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

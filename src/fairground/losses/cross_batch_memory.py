@@ -70,8 +70,7 @@ class CrossBatchMemoryLoss(Loss):
             f"cross_batch_memory.miner: {miner} gives tuples that {loss} does not take",
         )
         self.on_sphere = self.loss.on_sphere
-        self.size = size
-        self.start = start
+        self.size, self.start = size, start
         self.register_buffer("memory", torch.zeros(size, embedding_dim))
         self.register_buffer("memory_labels", torch.zeros(size, dtype=torch.long))
         for count in ("pointer", "filled", "step"):

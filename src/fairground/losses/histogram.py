@@ -33,8 +33,7 @@ class HistogramLoss(Loss):
     def __init__(self, *, nodes: int = 65, roth_code: bool = False) -> None:
         super().__init__()
         require(nodes >= 3, f"histogram.nodes must be at least 3; got {nodes}")
-        self.nodes = nodes
-        self.roth_code = roth_code
+        self.nodes, self.roth_code = nodes, roth_code
         self.finds = _finds(nodes, roth_code=roth_code)
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

@@ -56,9 +56,7 @@ class MarginLoss(Loss):
             size is not None and size >= 1,
             f"margin.n_classes must be at least 1 for margin.beta_kind = 'per_class'; got {n_classes}",
         )
-        self.margin = margin
-        self.beta_weight = beta_weight
-        self.count = count
+        self.margin, self.beta_weight, self.count = margin, beta_weight, count
         self.n_classes = n_classes if beta_kind == "per_class" else None
         self.beta = nn.Parameter(torch.full((size or 1,), float(beta)), requires_grad=learn_beta)
         self._setting = beta

@@ -23,15 +23,8 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
+from fairground.functional import reductions
 from fairground.functional.pairs import PairWeights, normalize, own_places, pair_weights
-from fairground.functional.reductions import (
-    mean_of_parts,
-    rows_of,
-    softplus,
-    sum_over_rows,
-    weighted_logsumexp,
-    zero_of,
-)
 from fairground.kernels import log_sum_losses
 
 
@@ -68,34 +61,30 @@ class MultiSimilarityLoss(Loss):
             epsilon is not None or not self_positive_bug,
             "multi_similarity.self_positive_bug is a bug of the mining: set multi_similarity.epsilon with it",
         )
-        self.alpha = alpha
-        self.beta = beta
-        self.base = base
-        self.epsilon = epsilon
-        self.empty = empty
-        self.self_positive_bug = self_positive_bug
+        self.alpha, self.beta, self.base, self.epsilon = alpha, beta, base, epsilon
+        self.empty, self.self_positive_bug = empty, self_positive_bug
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the reduced terms; a batch with one kind of pair keeps that half, unless `empty` says otherwise."""
         if len(labels) == 0:
-            return zero_of(embeddings)
+            return reductions.zero_of(embeddings)
         z = normalize(embeddings)
 
         def parts(rows: slice) -> Tensor:
-            s = rows_of(z, rows) @ z.T
+            s = reductions.rows_of(z, rows) @ z.T
             pairs = pair_weights(embeddings, labels, tuples, rows=rows)
             if self.epsilon is not None:
                 pairs = self._mine(s, pairs, self.epsilon, labels, rows)
-            of_positives = softplus(weighted_logsumexp(-self.alpha * (s - self.base), pairs.positive)) / self.alpha
-            of_negatives = softplus(weighted_logsumexp(self.beta * (s - self.base), pairs.negative)) / self.beta
-            terms = of_positives + of_negatives
+            of_positives = reductions.weighted_logsumexp(-self.alpha * (s - self.base), pairs.positive)
+            of_negatives = reductions.weighted_logsumexp(self.beta * (s - self.base), pairs.negative)
+            terms = reductions.softplus(of_positives) / self.alpha + reductions.softplus(of_negatives) / self.beta
             survives = pairs.positive.any(1) & pairs.negative.any(1)
             if self.empty != "halves":
                 terms = torch.where(survives, terms, 0)
             count = survives.sum() if self.empty == "survivors" else torch.ones_like(terms).sum()
             return torch.stack([terms.sum(), count.to(terms.dtype)])
 
-        return mean_of_parts(sum_over_rows(parts, len(z), len(z)))
+        return reductions.mean_of_parts(reductions.sum_over_rows(parts, len(z), len(z)))
 
     def _mine(self, s: Tensor, pairs: PairWeights, epsilon: float, labels: Tensor, rows: slice) -> PairWeights:
         """Return the pairs that are hard against the anchor's hardest of the other kind."""

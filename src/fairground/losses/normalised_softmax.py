@@ -35,8 +35,7 @@ class NormalisedSoftmaxLoss(Loss):
     ) -> None:
         super().__init__()
         require(temperature > 0, f"normalised_softmax.temperature must be above 0; got {temperature}")
-        self.n_classes = n_classes
-        self.temperature = temperature
+        self.n_classes, self.temperature = n_classes, temperature
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "normalised_softmax")
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

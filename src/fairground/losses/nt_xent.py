@@ -22,15 +22,8 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, require
+from fairground.functional import reductions
 from fairground.functional.pairs import normalize, pair_weights
-from fairground.functional.reductions import (
-    mean_of_parts,
-    rows_of,
-    softplus,
-    sum_over_rows,
-    tuplet_terms,
-    weighted_parts,
-)
 from fairground.kernels import log_sum_losses
 
 
@@ -48,25 +41,24 @@ class NtXentLoss(Loss):
             log_floor is None or log_floor == "tiny" or (isinstance(log_floor, float) and 0 < log_floor < 1),
             f"nt_xent.log_floor must be a number between 0 and 1, 'tiny', or left out; got {log_floor!r}",
         )
-        self.temperature = temperature
-        self.log_floor = log_floor
+        self.temperature, self.log_floor = temperature, log_floor
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean over positive pairs; 0 without a positive or without a negative."""
         z = normalize(embeddings)
 
         def parts(rows: slice) -> Tensor:
-            logits = rows_of(z, rows) @ z.T / self.temperature
+            logits = reductions.rows_of(z, rows) @ z.T / self.temperature
             pairs = pair_weights(embeddings, labels, tuples, repeats=True, rows=rows)
             # -log(e^v / (e^v + N)) = log(1 + N e^-v)
-            terms = tuplet_terms(pairs, negative=logits, positive=logits)
+            terms = reductions.tuplet_terms(pairs, negative=logits, positive=logits)
             if self.log_floor is not None:
                 # -log(e^-term + floor), which is not 0 without a negative
                 log_floor = log(self.floor(terms))
-                terms = (-log_floor - softplus(-terms - log_floor)) * pairs.negative.any()
-            return weighted_parts(terms, pairs.positive)
+                terms = (-log_floor - reductions.softplus(-terms - log_floor)) * pairs.negative.any()
+            return reductions.weighted_parts(terms, pairs.positive)
 
-        return mean_of_parts(sum_over_rows(parts, len(z), len(z)))
+        return reductions.mean_of_parts(reductions.sum_over_rows(parts, len(z), len(z)))
 
     def floor(self, like: Tensor) -> float:
         if self.log_floor == "tiny":

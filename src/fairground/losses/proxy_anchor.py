@@ -38,9 +38,7 @@ class ProxyAnchorLoss(Loss):
         require(embedding_dim >= 1, f"proxy_anchor.embedding_dim must be at least 1; got {embedding_dim}")
         require(-1 <= margin <= 1, f"proxy_anchor.margin must be in [-1, 1], the range of a cosine; got {margin}")
         require(alpha > 0, f"proxy_anchor.alpha must be above 0; got {alpha}")
-        self.n_classes = n_classes
-        self.margin = margin
-        self.alpha = alpha
+        self.n_classes, self.margin, self.alpha = n_classes, margin, alpha
         self.proxies = nn.Parameter(torch.empty(n_classes, embedding_dim))
         nn.init.kaiming_normal_(self.proxies, mode="fan_out")
 

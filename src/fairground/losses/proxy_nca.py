@@ -47,9 +47,7 @@ class ProxyNcaLoss(Loss):
     ) -> None:
         super().__init__()
         require(scale > 0, f"proxy_nca.scale must be above 0; got {scale}")
-        self.n_classes = n_classes
-        self.scale = scale
-        self.positive_in_denominator = positive_in_denominator
+        self.n_classes, self.scale, self.positive_in_denominator = n_classes, scale, positive_in_denominator
         self.power = power
         self.proxies = class_vectors((n_classes, embedding_dim), initialisation, "proxy_nca")
 

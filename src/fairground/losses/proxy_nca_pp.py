@@ -38,8 +38,7 @@ class ProxyNcaPpLoss(Loss):
     ) -> None:
         super().__init__()
         require(temperature > 0, f"proxy_nca_pp.temperature must be above 0; got {temperature}")
-        self.n_classes = n_classes
-        self.temperature = temperature
+        self.n_classes, self.temperature = n_classes, temperature
         self.proxies = class_vectors((n_classes, embedding_dim), initialisation, "proxy_nca_pp")
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

@@ -55,10 +55,7 @@ class QuadrupletLoss(Loss):
             require(
                 -2 <= value <= 2, f"quadruplet.{name} must be in [-2, 2], the widest gap on a unit sphere; got {value}"
             )
-        self.margin = margin
-        self.second_margin = second_margin
-        self.fourth = fourth
-        self.pairing = pairing
+        self.margin, self.second_margin, self.fourth, self.pairing = margin, second_margin, fourth, pairing
         self.reduction = reduction
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

@@ -57,11 +57,8 @@ class RankedListLoss(Loss):
             positive_temperature >= 0,
             f"ranked_list.positive_temperature must not be negative; got {positive_temperature}",
         )
-        self.alpha = alpha
-        self.margin = margin
-        self.negative_weight = negative_weight
-        self.negative_temperature = negative_temperature
-        self.positive_temperature = positive_temperature
+        self.alpha, self.margin, self.negative_weight = alpha, margin, negative_weight
+        self.negative_temperature, self.positive_temperature = negative_temperature, positive_temperature
         self.weights = weights
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

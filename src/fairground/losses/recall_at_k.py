@@ -47,8 +47,7 @@ class RecallAtKLoss(Loss):
         require(rank_temperature > 0, f"recall_at_k.rank_temperature must be above 0; got {rank_temperature}")
         require(count_temperature > 0, f"recall_at_k.count_temperature must be above 0; got {count_temperature}")
         self.ks = tuple(ks)
-        self.rank_temperature = rank_temperature
-        self.count_temperature = count_temperature
+        self.rank_temperature, self.count_temperature = rank_temperature, count_temperature
         self.query_in_ranking = query_in_ranking
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

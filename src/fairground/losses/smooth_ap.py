@@ -33,8 +33,7 @@ class SmoothApLoss(Loss):
     def __init__(self, *, temperature: float = 0.01, query_in_ranking: bool = False) -> None:
         super().__init__()
         require(temperature > 0, f"smooth_ap.temperature must be above 0; got {temperature}")
-        self.temperature = temperature
-        self.query_in_ranking = query_in_ranking
+        self.temperature, self.query_in_ranking = temperature, query_in_ranking
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean over anchors with positives; 0 without a positive or without a negative."""

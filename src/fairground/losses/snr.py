@@ -58,12 +58,8 @@ class SnrLoss(Loss):
             ("zero_mean_weight", zero_mean_weight),
         ):
             require(value >= 0, f"snr.{name} must not be negative, as no variance is; got {value}")
-        self.form = form
-        self.positive_margin = positive_margin
-        self.negative_margin = negative_margin
-        self.margin = margin
-        self.zero_mean_weight = zero_mean_weight
-        self.reduction = reduction
+        self.form, self.positive_margin, self.negative_margin = form, positive_margin, negative_margin
+        self.margin, self.zero_mean_weight, self.reduction = margin, zero_mean_weight, reduction
         if form == "triplet":
             self.accepts = (Triplets,)
 

@@ -25,12 +25,8 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional
 
 from fairground.contracts.loss import Loss, Real, Tuples, require
+from fairground.functional import prototypes
 from fairground.functional.pairs import normalize
-from fairground.functional.prototypes import (
-    centre_spread,
-    class_cross_entropy,
-    mean_cross_entropy,
-)
 
 
 class SoftTripleLoss(Loss):
@@ -68,13 +64,8 @@ class SoftTripleLoss(Loss):
         require(gamma > 0, f"soft_triple.gamma must be above 0; got {gamma}")
         require(0 <= margin <= 2, f"soft_triple.margin must be in [0, 2], the widest gap of cosines; got {margin}")
         require(reg_weight >= 0, f"soft_triple.reg_weight must be 0 or more; got {reg_weight}")
-        self.n_classes = n_classes
-        self.scale = scale
-        self.gamma = gamma
-        self.margin = margin
-        self.reg_weight = reg_weight
-        self.reg_divisor = reg_divisor
-        self.roth_code = roth_code
+        self.n_classes, self.scale, self.gamma, self.margin = n_classes, scale, gamma, margin
+        self.reg_weight, self.reg_divisor, self.roth_code = reg_weight, reg_divisor, roth_code
         bound = 1 / sqrt(n_classes * n_centres)
         self.centres = nn.Parameter(torch.empty(n_classes, n_centres, embedding_dim).uniform_(-bound, bound))
 
@@ -83,8 +74,8 @@ class SoftTripleLoss(Loss):
         if self.roth_code:
             return self._as_released(embeddings, labels)
         # Before the entropy: the order of the graph is the order in which gradients of the centres are added.
-        spread = centre_spread(self.centres.to(embeddings.dtype), per_pair=self.reg_divisor == "pairs")
-        entropy = class_cross_entropy(
+        spread = prototypes.centre_spread(self.centres.to(embeddings.dtype), per_pair=self.reg_divisor == "pairs")
+        entropy = prototypes.class_cross_entropy(
             embeddings,
             self.centres,
             labels,
@@ -109,4 +100,4 @@ class SoftTripleLoss(Loss):
         spread = (2.00001 - 2 * products).sqrt().sum() / max(1, n_classes * n_centres * (n_centres - 1))
         own = labels.unsqueeze(1)
         handicapped = similarity.scatter_add(1, own, similarity.new_full(own.shape, -self.margin))
-        return mean_cross_entropy(self.scale * handicapped, labels) + self.reg_weight * spread
+        return prototypes.mean_cross_entropy(self.scale * handicapped, labels) + self.reg_weight * spread

@@ -54,9 +54,7 @@ class SphereFaceLoss(Loss):
         require(scale > 0, f"sphere_face.scale must be above 0; got {scale}")
         self.n_classes = n_classes
         require(cosine_weight >= 0, f"sphere_face.cosine_weight must not be negative; got {cosine_weight}")
-        self.cosine_weight = cosine_weight
-        self.margin = margin
-        self.scale = scale
+        self.cosine_weight, self.margin, self.scale = cosine_weight, margin, scale
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "sphere_face")
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

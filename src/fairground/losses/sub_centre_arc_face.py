@@ -21,12 +21,7 @@ from typing import Literal
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Integer, Loss, Real, Tuples, require
-from fairground.functional.prototypes import (
-    angles,
-    class_cross_entropy,
-    class_vectors,
-    widened_cosine,
-)
+from fairground.functional import prototypes
 
 
 class SubCentreArcFaceLoss(Loss):
@@ -62,14 +57,12 @@ class SubCentreArcFaceLoss(Loss):
             f"{name}.margin must be in [0, pi] radians or [0, 180] degrees; got {margin} {margin_unit}",
         )
         require(scale > 0, f"{name}.scale must be above 0; got {scale}")
-        self.n_classes = n_classes
-        self.scale = scale
-        self.fallback = fallback
-        self.weights = class_vectors((n_classes, n_centres, embedding_dim), initialisation, name)
+        self.n_classes, self.scale, self.fallback = n_classes, scale, fallback
+        self.weights = prototypes.class_vectors((n_classes, n_centres, embedding_dim), initialisation, name)
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean cross-entropy over scaled cosines with the nearest centres, the own angle widened."""
-        return class_cross_entropy(
+        return prototypes.class_cross_entropy(
             embeddings,
             self.weights,
             labels,
@@ -79,4 +72,4 @@ class SubCentreArcFaceLoss(Loss):
         )
 
     def _widened(self, cosine: Tensor) -> Tensor:
-        return widened_cosine(angles(cosine), self.margin, fallback=self.fallback)
+        return prototypes.widened_cosine(prototypes.angles(cosine), self.margin, fallback=self.fallback)

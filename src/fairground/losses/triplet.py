@@ -21,22 +21,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Real, Triplets, Tuples, require
-from fairground.functional.pairs import (
-    PairMasks,
-    distances,
-    distances_of_pairs,
-    normalize,
-    pair_masks,
-    squared_distances,
-)
-from fairground.functional.reductions import (
-    mean_hinges,
-    mean_of_parts,
-    rows_of,
-    softplus,
-    sum_over_blocks,
-    sum_over_rows,
-)
+from fairground.functional import pairs, reductions
 from fairground.functional.triplets import HingeSum, triplet_hinges
 from fairground.kernels import tuple_hinge_losses
 
@@ -63,27 +48,25 @@ class TripletLoss(Loss):
             -widest <= margin <= widest,
             f"triplet.margin must be in [{-widest}, {widest}], the widest gap on a unit sphere; got {margin}",
         )
-        self.margin = margin
-        self.power = power
-        self.reduction = reduction
-        self.swap = swap
+        self.margin, self.power, self.reduction, self.swap = margin, power, reduction, swap
         self.smooth = smooth
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean over triplets; 0 when there is none."""
-        z = normalize(embeddings)
+        z = pairs.normalize(embeddings)
         if isinstance(tuples, Triplets):
             return self._over(z, tuples)
         if self.swap or self.smooth:
-            return mean_of_parts(self._parts(z, labels, slice(0, len(z))))
+            return reductions.mean_of_parts(self._parts(z, labels, slice(0, len(z))))
         # Sorting holds a block's distances several times, and whole numbers of twice their size.
-        return mean_of_parts(sum_over_rows(lambda rows: self._parts(z, labels, rows), len(z), len(z), share=4))
+        parts = reductions.sum_over_rows(lambda rows: self._parts(z, labels, rows), len(z), len(z), share=4)
+        return reductions.mean_of_parts(parts)
 
     def _parts(self, z: Tensor, labels: Tensor, rows: slice) -> Tensor:
         """Return the sum over the triplets of some anchors, and how many it is divided by."""
-        anchors = rows_of(z, rows)
-        matrix = distances(anchors, z) if self.power == 1 else squared_distances(anchors, z)
-        masks = pair_masks(labels, rows)
+        anchors = reductions.rows_of(z, rows)
+        matrix = pairs.distances(anchors, z) if self.power == 1 else pairs.squared_distances(anchors, z)
+        masks = pairs.pair_masks(labels, rows)
         if self.swap or self.smooth:
             total, n_active = self._by_blocks(matrix, masks)
         else:
@@ -93,17 +76,17 @@ class TripletLoss(Loss):
 
     def _over(self, z: Tensor, triplets: Triplets) -> Tensor:
         anchor, positive, negative = triplets
-        near = distances_of_pairs(z, anchor, positive)
-        far = distances_of_pairs(z, anchor, negative)
+        near = pairs.distances_of_pairs(z, anchor, positive)
+        far = pairs.distances_of_pairs(z, anchor, negative)
         if self.swap:
-            far = torch.minimum(far, distances_of_pairs(z, positive, negative))
+            far = torch.minimum(far, pairs.distances_of_pairs(z, positive, negative))
         excess = near**self.power - far**self.power + self.margin
         if self.smooth:
             # No softplus is 0, so both reductions are the mean.
-            return softplus(excess).sum() / max(1, excess.numel())
-        return mean_hinges(excess, self.reduction)
+            return reductions.softplus(excess).sum() / max(1, excess.numel())
+        return reductions.mean_hinges(excess, self.reduction)
 
-    def _by_blocks(self, matrix: Tensor, masks: PairMasks) -> HingeSum:
+    def _by_blocks(self, matrix: Tensor, masks: pairs.PairWeights) -> HingeSum:
         """Return the sum over all triplets with `swap` or `smooth`, which no sorting shortens."""
 
         def of_anchors(rows: slice) -> Tensor:
@@ -113,8 +96,8 @@ class TripletLoss(Loss):
                 far = torch.minimum(far, matrix)
             excess = matrix[rows].unsqueeze(2) - far + self.margin
             is_triplet = masks.positive[rows].unsqueeze(2) & masks.negative[rows].unsqueeze(1)
-            hinges = torch.where(is_triplet, softplus(excess) if self.smooth else excess.relu(), 0)
+            hinges = torch.where(is_triplet, reductions.softplus(excess) if self.smooth else excess.relu(), 0)
             return torch.stack([hinges.sum(), (hinges > 0).sum().to(hinges.dtype)])
 
-        total, n_active = sum_over_blocks(of_anchors, len(matrix), len(matrix) ** 2).unbind()
+        total, n_active = reductions.sum_over_blocks(of_anchors, len(matrix), len(matrix) ** 2).unbind()
         return HingeSum(total, n_active)

@@ -34,8 +34,7 @@ class TupletMarginLoss(Loss):
         super().__init__()
         require(0 <= margin <= 90, f"tuplet_margin.margin must be in [0, 90] degrees; got {margin}")
         require(scale > 0, f"tuplet_margin.scale must be above 0; got {scale}")
-        self.margin = margin
-        self.scale = scale
+        self.margin, self.scale = margin, scale
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean over positive pairs; 0 without a positive or without a negative."""

@@ -34,8 +34,7 @@ class AllHardMiner(Miner):
             per_anchor_cap is None or per_anchor_cap >= 1,
             f"all_hard.per_anchor_cap must be at least 1, or none for no cap; got {per_anchor_cap}",
         )
-        self.margin = margin
-        self.per_anchor_cap = per_anchor_cap
+        self.margin, self.per_anchor_cap = margin, per_anchor_cap
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
         masks = pair_masks(labels)

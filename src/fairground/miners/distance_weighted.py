@@ -50,10 +50,7 @@ class DistanceWeightedMiner(Miner):
             per_anchor_cap is None or per_anchor_cap >= 1,
             f"distance_weighted.per_anchor_cap must be at least 1, or none for no cap; got {per_anchor_cap}",
         )
-        self.lo = lo
-        self.hi = hi
-        self.per_anchor = per_anchor
-        self.per_anchor_cap = per_anchor_cap
+        self.lo, self.hi, self.per_anchor, self.per_anchor_cap = lo, hi, per_anchor, per_anchor_cap
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
         batch = classmates(labels)

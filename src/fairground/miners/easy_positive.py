@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.loss import Triplets
-from fairground.contracts.miner import Choice, Miner, require
+from fairground.contracts.miner import Choice, Miner
 from fairground.functional.pairs import pair_masks
 from fairground.kernels.vector_gradients import normalize, squared_distances
 
@@ -30,9 +30,6 @@ class EasyPositiveMiner(Miner):
     tunable = {"negative": Choice(options=("semihard", "hard"))}
 
     def __init__(self, *, negative: Literal["semihard", "hard"] = "semihard") -> None:
-        require(
-            negative in ("semihard", "hard"), f"easy_positive.negative must be 'semihard' or 'hard'; got {negative!r}"
-        )
         self.negative = negative
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:

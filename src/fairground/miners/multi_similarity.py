@@ -38,9 +38,7 @@ class MultiSimilarityMiner(Miner):
             per_anchor_cap is None or per_anchor_cap >= 1,
             f"multi_similarity.per_anchor_cap must be at least 1, or none for no cap; got {per_anchor_cap}",
         )
-        self.epsilon = epsilon
-        self.per_anchor_cap = per_anchor_cap
-        self.self_positive_bug = self_positive_bug
+        self.epsilon, self.per_anchor_cap, self.self_positive_bug = epsilon, per_anchor_cap, self_positive_bug
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Pairs:
         positive, negative = pair_masks(labels)

@@ -34,9 +34,7 @@ class RhoDistanceMiner(Miner):
         require(0 <= p_switch <= 1, f"rho_distance.p_switch must be in [0, 1], a probability; got {p_switch}")
         require(0 < lo < 2, f"rho_distance.lo must be in (0, 2), a distance on the unit sphere; got {lo}")
         require(hi is None or lo < hi, f"rho_distance.hi must be above lo = {lo}, or none for no bound; got {hi}")
-        self.p_switch = p_switch
-        self.lo = lo
-        self.hi = hi
+        self.p_switch, self.lo, self.hi = p_switch, lo, hi
 
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
         batch = classmates(labels)

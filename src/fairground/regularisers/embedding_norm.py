@@ -28,8 +28,7 @@ class EmbeddingNormRegulariser(Regulariser):
     def __init__(self, *, weight: float = 0.005, power: Literal[1, 2] = 1) -> None:
         super().__init__()
         require(weight >= 0, f"embedding_norm.weight must be 0 or more; got {weight}")
-        self.weight = weight
-        self.power = power
+        self.weight, self.power = weight, power
 
     def penalty(self, embeddings: Tensor, labels: Tensor, loss: Loss) -> Tensor:
         squares = embeddings.square().sum(1)

@@ -36,8 +36,7 @@ class ManifoldMixupRegulariser(Regulariser):
             deepest is None or deepest >= 0,
             f"manifold_mixup.deepest must be 0 or more, or none for all stages; got {deepest}",
         )
-        self.alpha = alpha
-        self.deepest = deepest
+        self.alpha, self.deepest = alpha, deepest
 
     def plan_mixing(self, batch_size: int, n_stages: int, *, generator: torch.Generator) -> Mixing:
         """Return the blend, the partners and the stage of this batch."""

@@ -34,8 +34,7 @@ class RhoRegulariser(Regulariser):
     def __init__(self, *, p_switch: float = 0.2, reading: Literal["code", "replace", "swap"] = "code") -> None:
         super().__init__()
         require(0 <= p_switch <= 1, f"rho.p_switch must be in [0, 1], a probability; got {p_switch}")
-        self.p_switch = p_switch
-        self.reading = reading
+        self.p_switch, self.reading = p_switch, reading
 
     def check_loss(self, loss: Loss) -> None:
         """Refuse losses that do not rank."""

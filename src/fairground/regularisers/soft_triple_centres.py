@@ -30,8 +30,7 @@ class SoftTripleCentresRegulariser(Regulariser):
     def __init__(self, *, weight: float = 0.2, divisor: Literal["ckk", "pairs"] = "ckk") -> None:
         super().__init__()
         require(weight >= 0, f"soft_triple_centres.weight must be 0 or more; got {weight}")
-        self.weight = weight
-        self.divisor = divisor
+        self.weight, self.divisor = weight, divisor
 
     def check_loss(self, loss: Loss) -> None:
         """Refuse losses without several centres per class."""

@@ -26,8 +26,7 @@ class ClassFoldsSplit(Split):
     def __init__(self, *, fold: int = 0, n_folds: int = 4) -> None:
         require(n_folds >= 2, f"class_folds.n_folds must be 2 or more; got {n_folds}")
         require(0 <= fold < n_folds, f"class_folds.fold must be in 0..{n_folds - 1} for {n_folds} folds; got {fold}")
-        self.fold = fold
-        self.n_folds = n_folds
+        self.fold, self.n_folds = fold, n_folds
 
     def divide(self, table: ImageTable) -> SplitRows:
         seen, test = class_halves(table)
