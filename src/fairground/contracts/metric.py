@@ -102,14 +102,12 @@ class Verification:
     @property
     def passing(self) -> np.ndarray:
         """How many impostor pairs pass a threshold at each similarity: those as similar or more."""
-        passing: np.ndarray = self.impostors_above + self.impostors_equal
-        return passing
+        return np.asarray(self.impostors_above + self.impostors_equal)
 
     @property
     def refused(self) -> np.ndarray:
         """How many genuine pairs a threshold at each similarity refuses: those less similar."""
-        refused: np.ndarray = np.cumsum(self.genuine) - self.genuine
-        return refused
+        return np.asarray(np.cumsum(self.genuine) - self.genuine)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,24 +126,20 @@ class OpenSet:
     @property
     def is_known(self) -> np.ndarray:
         """Which queries can count as known ones."""
-        finite: np.ndarray = np.isfinite(self.own)
-        return finite
+        return np.asarray(np.isfinite(self.own))
 
     @cached_property
     def known(self) -> np.ndarray:
-        scores: np.ndarray = np.maximum(self.own, self.other)[self.is_known]
-        return scores
+        return np.asarray(np.maximum(self.own, self.other)[self.is_known])
 
     @cached_property
     def is_right(self) -> np.ndarray:
         """Whether the best reference of a known query is of its class; not where another class is as similar."""
-        right: np.ndarray = (self.own > self.other)[self.is_known]
-        return right
+        return np.asarray((self.own > self.other)[self.is_known])
 
     @property
     def known_weights(self) -> np.ndarray:
-        weights: np.ndarray = self.weights[self.is_known]
-        return weights
+        return np.asarray(self.weights[self.is_known])
 
     def unknown_share_below(self, scores: np.ndarray) -> np.ndarray:
         """Return the share of unknown queries that score below each of `scores`, equal ones by half."""
@@ -154,8 +148,7 @@ class OpenSet:
         total = np.concatenate(([0.0], np.cumsum(self.weights[order])))
         below = total[np.searchsorted(ascending, scores, side="left")]
         not_above = total[np.searchsorted(ascending, scores, side="right")]
-        share: np.ndarray = (below + not_above) / (2 * total[-1])
-        return share
+        return np.asarray((below + not_above) / (2 * total[-1]))
 
 
 class Metric:

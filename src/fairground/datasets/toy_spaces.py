@@ -67,5 +67,4 @@ class ToySpacesDataset(Dataset):
     def _class_points(self, random: np.random.Generator, pieces: tuple[_Piece, ...]) -> np.ndarray:
         """Return the points (per_class, 2) of one class, dealt out to its pieces in turn."""
         corners = np.array(pieces)[np.arange(self.per_class) % len(pieces)]
-        drawn: np.ndarray = corners[:, :2] + random.random((self.per_class, 2)) * corners[:, 2:]
-        return drawn
+        return np.asarray(corners[:, :2] + random.random((self.per_class, 2)) * corners[:, 2:])

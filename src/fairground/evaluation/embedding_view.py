@@ -299,7 +299,7 @@ class EmbeddingView:
     def neighbour_numbers(self, k: int) -> np.ndarray:
         """Return the references (n_queries, k) nearest to each query, nearest first; -1 where there are fewer."""
         found = np.empty((self.n_queries, k), np.int32)
-        found[self.relevance.query_order] = neighbours.nearest(self.pairing, k, threads=self.threads).numbers
+        found[self.relevance.query_order] = neighbours.nearest(self.pairing, k, threads=self.threads)
         return found
 
     def row_blocks(self) -> Iterator[np.ndarray]:

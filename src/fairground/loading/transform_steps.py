@@ -91,16 +91,14 @@ def _boxes(corner: np.ndarray, cut: np.ndarray) -> np.ndarray:
 
 def _uniform(shape: tuple[int, ...], generator: torch.Generator) -> np.ndarray:
     """Draw from [0, 1) in single precision, which every device has and no side of an image exhausts."""
-    drawn: np.ndarray = torch.rand(*shape, generator=generator, device=generator.device).cpu().double().numpy()
-    return drawn
+    return np.asarray(torch.rand(*shape, generator=generator, device=generator.device).cpu().double().numpy())
 
 
 def resized_sizes(sizes: np.ndarray, shorter_side: int | None) -> np.ndarray:
     """Return height and width (..., 2) once the shorter side is `shorter_side`; the longer one is rounded down."""
     if shorter_side is None:
         return sizes
-    resized: np.ndarray = np.maximum(1, shorter_side * sizes // sizes.min(axis=-1, keepdims=True))
-    return resized
+    return np.asarray(np.maximum(1, shorter_side * sizes // sizes.min(axis=-1, keepdims=True)))
 
 
 def require_one_size(sizes: np.ndarray) -> None:

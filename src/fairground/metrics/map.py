@@ -45,5 +45,4 @@ class MapMetric(RankingMetric):
         if self.limit is not None:
             terms = terms * (ranking.ranks <= self.limit)
         divisor = ranking.n_relevant if self.divisor == "relevant" else ranking.class_sizes
-        values: np.ndarray = ranking.total(terms) / np.maximum(divisor, 1)
-        return values
+        return np.asarray(ranking.total(terms) / np.maximum(divisor, 1))

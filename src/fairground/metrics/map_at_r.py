@@ -23,5 +23,4 @@ class MapAtRMetric(RankingMetric):
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
         within = ranking.ranks <= ranking.per_entry(ranking.n_relevant)
-        values: np.ndarray = ranking.total(within * (ranking.found / ranking.ranks)) / np.maximum(ranking.n_relevant, 1)
-        return values
+        return np.asarray(ranking.total(within * (ranking.found / ranking.ranks)) / np.maximum(ranking.n_relevant, 1))

@@ -23,5 +23,4 @@ class PrecisionAtCMetric(RankingMetric):
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
         within = ranking.ranks <= ranking.per_entry(ranking.class_sizes)
-        values: np.ndarray = ranking.total(within) / np.maximum(ranking.class_sizes, 1)
-        return values
+        return np.asarray(ranking.total(within) / np.maximum(ranking.class_sizes, 1))

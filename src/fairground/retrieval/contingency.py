@@ -68,5 +68,4 @@ def _terms(a: np.ndarray, b: np.ndarray, n_terms: np.ndarray, n: int, log_factor
         log_factorial[k] + log_factorial[a - k] + log_factorial[b - k] + log_factorial[n - a - b + k]
     )
     values = k / n * (np.log(n) + np.log(k) - np.log(a) - np.log(b)) * np.exp(log_chance)
-    sums: np.ndarray = np.add.reduceat(values, first)
-    return sums
+    return np.asarray(np.add.reduceat(values, first))

@@ -3,8 +3,6 @@
 Equal scores are in the order of the references' numbers.
 """
 
-from typing import NamedTuple
-
 import numba
 import numpy as np
 
@@ -12,15 +10,8 @@ from fairground.retrieval.search_plan import SearchPlan, TileWorker
 from fairground.retrieval.threads import share_out
 
 
-class Neighbours(NamedTuple):
-    """Numbers and scores (n_queries, k) of the nearest references, nearest first; -1 where there are fewer than k."""
-
-    numbers: np.ndarray
-    scores: np.ndarray
-
-
-def nearest(plan: SearchPlan, k: int, *, threads: int) -> Neighbours:
-    """Return the `k` nearest references of each query, queries in the plan's order."""
+def nearest(plan: SearchPlan, k: int, *, threads: int) -> np.ndarray:
+    """Return the numbers (n_queries, k) of the nearest references, nearest first; -1 where there are fewer than k."""
     n = plan.queries.n
     numbers = np.full((n, k), -1, np.int32)
     best = np.full((n, k), -np.inf, plan.queries.dtype)
@@ -30,20 +21,16 @@ def nearest(plan: SearchPlan, k: int, *, threads: int) -> Neighbours:
             take_nearest(scores, plan.references.index[columns], best[rows], numbers[rows])
 
     share_out(range(plan.queries.n_tiles), plan.workspace, work, threads)
-    return Neighbours(numbers, best)
-
-
-class BestScores(NamedTuple):
-    """Scores (n_queries,) in the plan's order; minus infinity where there is no such reference."""
-
-    own: np.ndarray
-    other: np.ndarray
+    return numbers
 
 
 def best_by_class(
     plan: SearchPlan, query_classes: np.ndarray, reference_classes: np.ndarray, *, threads: int
-) -> BestScores:
-    """Return both best scores; classes are given in the plan's order of queries and of references."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return every query's best score within its class and outside it; minus infinity where there is no reference.
+
+    Classes and scores are in the plan's order of queries and of references.
+    """
     own = np.full(plan.queries.n, -np.inf, plan.queries.dtype)
     other = own.copy()
 
@@ -52,7 +39,7 @@ def best_by_class(
             take_best(scores, query_classes[rows], reference_classes[columns], own[rows], other[rows])
 
     share_out(range(plan.queries.n_tiles), plan.workspace, work, threads)
-    return BestScores(own, other)
+    return own, other
 
 
 @numba.njit(nogil=True, cache=True)
