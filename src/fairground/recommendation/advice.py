@@ -96,7 +96,7 @@ def decide(race: Race) -> Decision:
         # No fresh repeat is complete: the frozen network and the best of repeat 0.
         ranked = sorted(race.entered.values(), key=lambda one: (one.label != plain.label, -race.rank(one)))
         finalists = ranked[:MOST_UNCONFIRMED] if plain.label in race.entered else [plain]
-    n_tried = known.n_methods()
+    n_tried = len({label for label, _ in known})
     # The best of repeat 0 were picked from all that were tried, so all of them count as compared.
     n_looks = len(race.request.deciding) * (1 if is_confirmed else max(n_tried, 1))
     level = min(MOST_LEVEL, 1 - (1 - LEVEL) / n_looks)

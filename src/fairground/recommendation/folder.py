@@ -100,9 +100,6 @@ class Measurements(dict[tuple[str, int], Measurement]):
                 # The line break comes first, in case the last line is half a line.
                 file.write("\n" + json.dumps(line))
 
-    def n_methods(self) -> int:
-        return len({method for method, _ in self})
-
     def repeats(self, method: str) -> list[int]:
         return sorted(repeat for known, repeat in self if known == method)
 
