@@ -37,9 +37,9 @@ def test_batches_made_ahead_are_the_batches_made_on_demand() -> None:
         assert torch.equal(one.images, other.images)
 
 
-@pytest.mark.parametrize("sampler", ["per_class", "uniform", "balanced"])
-def test_a_state_taken_while_a_batch_is_made_ahead_gives_that_batch_again(sampler: str) -> None:
-    first, second = loader(is_slow=True, sampler=sampler), loader(is_slow=True, sampler=sampler)
+@pytest.mark.parametrize(("sampler", "chunk"), [("per_class", 0), ("uniform", 0), ("balanced", 5)])
+def test_a_state_taken_while_a_batch_is_made_ahead_gives_that_batch_again(sampler: str, chunk: int) -> None:
+    first, second = (loader(is_slow=True, sampler=sampler, chunk=chunk) for _ in range(2))
     for _ in range(3):
         first.draw(is_last=False)
     state = {group: {name: value.clone() for name, value in items.items()} for group, items in first.state().items()}
@@ -64,17 +64,6 @@ def test_images_made_in_chunks_are_those_of_the_batch_each_time(is_slow: bool) -
         for _ in range(2):
             assert torch.equal(torch.cat(list(other.chunks)), one.images)
         assert torch.equal(other.images, one.images)
-
-
-def test_a_state_taken_before_a_batch_in_chunks_was_made_gives_it_again() -> None:
-    first, second = loader(is_slow=True, chunk=5), loader(is_slow=True, chunk=5)
-    held = first.draw(is_last=False)
-    state = {group: {name: value.clone() for name, value in items.items()} for group, items in first.state().items()}
-    following = first.draw(is_last=False)
-    before = torch.cat(list(held.chunks))
-    second.load_state(state)
-    assert torch.equal(second.draw(is_last=False).images, following.images)
-    assert torch.equal(held.images, before)
 
 
 def features_file(path: Path, shift: float = 0.0) -> ComponentSpec:

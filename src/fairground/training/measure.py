@@ -43,9 +43,6 @@ class SealedRows:
             self._witness(f"test split opened ({len(self._rows)} images) after {self._ended_by}")
         return self._rows
 
-    def __repr__(self) -> str:
-        return f"SealedRows({len(self._rows)} rows, {'sealed' if self.is_sealed else 'open'})"
-
 
 def measure(parts: Assembled, embeddings: Tensor, rows: np.ndarray) -> Evaluation:
     asked = parts.spec.evaluation
