@@ -21,16 +21,7 @@ from fairground.evaluation.embed import embed_blocks
 from fairground.records.record import KnownBug, PretrainedWeights
 from fairground.spec.identity import Purpose, child_seed
 from fairground.spec.run import ComponentSpec, RunSpec, TrainingSpec
-from fairground.training.build import (
-    ExternalLoss,
-    ExternalMiner,
-    best_device,
-    build,
-    build_split,
-    fingerprint_of,
-    load_table,
-    seeded,
-)
+from fairground.training import build
 from fairground.training.loader import Loader
 from fairground.training.model import EmbeddingModel, InputProfile, n_frozen_stages
 from fairground.training.optimiser import WeightAverage, build_optimiser, require_weights
@@ -90,9 +81,9 @@ class Assembled:
 
 
 def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
-    device = device or best_device()
-    table, data_fingerprint = load_table(spec.data)
-    split = build_split(spec.split).parts(table)
+    device = device or build.best_device()
+    table, data_fingerprint = build.load_table(spec.data)
+    split = build.build_split(spec.split).parts(table)
     require_classes(spec, table, split)
     _, classes = np.unique(table.labels[split.train], return_inverse=True)
     labels = torch.from_numpy(classes.astype(np.int64))
@@ -103,7 +94,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     regulariser = build_regulariser(spec, loss, miner)
     supers = None if table.super_labels is None else torch.from_numpy(table.super_labels[split.train])
     sampler_arguments = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
-    sampler = build("sampler", spec.sampler, sampler_arguments)
+    sampler = build.build("sampler", spec.sampler, sampler_arguments)
     if spec.training.gradient_chunk:
         require_chunks_alone(model.train())
         mixes = regulariser is not None and regulariser.mixes
@@ -148,7 +139,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         ),
         n_batches=spec.training.batches_per_epoch or sampler.n_batches,
         data_fingerprint=data_fingerprint,
-        split_fingerprint=fingerprint_of("split", split.train, split.validation, split.test),
+        split_fingerprint=build.fingerprint_of("split", split.train, split.validation, split.test),
         notes=(
             *table.notes,
             *([f"pretrained weights: {digest}"] if digest else []),
@@ -198,10 +189,10 @@ def build_network(
 def build_model(
     trunk: ComponentSpec, head: ComponentSpec, training: TrainingSpec, *, channels: int, seed: int = 0
 ) -> EmbeddingModel:
-    with seeded(seed, "init_trunk"):
-        body = build("trunk", trunk, {"channels": channels})
-    with seeded(seed, "init_head"):
-        top = build("head", head, {"n_features": body.n_features})
+    with build.seeded(seed, "init_trunk"):
+        body = build.build("trunk", trunk, {"channels": channels})
+    with build.seeded(seed, "init_head"):
+        top = build.build("head", head, {"n_features": body.n_features})
     model = EmbeddingModel(
         trunk=body,
         head=top,
@@ -216,7 +207,7 @@ def build_model(
 
 
 def build_transform(part: ComponentSpec, model: EmbeddingModel) -> Transform:
-    found: Transform = build("transform", part, {"preprocessing": model.trunk.preprocessing})
+    found: Transform = build.build("transform", part, {"preprocessing": model.trunk.preprocessing})
     return found
 
 
@@ -241,9 +232,9 @@ def _require_fit(spec: RunSpec, model: EmbeddingModel, image: Tensor, channels: 
 
 def build_loss(spec: RunSpec, supplied: Mapping[str, object]) -> Loss:
     """Return the loss of a spec with its first weights; `supplied` says the classes and the width of embeddings."""
-    with seeded(spec.seed, "init_loss"):
-        loss = build("loss", spec.loss, supplied)
-    return loss if isinstance(loss, Loss) else ExternalLoss(module=loss)
+    with build.seeded(spec.seed, "init_loss"):
+        loss = build.build("loss", spec.loss, supplied)
+    return loss if isinstance(loss, Loss) else build.ExternalLoss(module=loss)
 
 
 def build_miner(spec: RunSpec, loss: Loss) -> Miner | None:
@@ -251,9 +242,9 @@ def build_miner(spec: RunSpec, loss: Loss) -> Miner | None:
     if spec.miner is None:
         return None
     require(len(loss.accepts) > 0, f"loss {spec.loss.name} looks at the whole batch and takes no miner; set miner=none")
-    found = build("miner", spec.miner, {})
+    found = build.build("miner", spec.miner, {})
     if not isinstance(found, Miner):
-        return ExternalMiner(module=found)
+        return build.ExternalMiner(module=found)
     takes = " or ".join(kind.__name__.lower() for kind in loss.accepts)
     require(
         issubclass(found.yields, loss.accepts),
@@ -265,7 +256,7 @@ def build_miner(spec: RunSpec, loss: Loss) -> Miner | None:
 def build_regulariser(spec: RunSpec, loss: Loss, miner: Miner | None) -> Regulariser | None:
     if spec.regulariser is None:
         return None
-    found: Regulariser = build("regulariser", spec.regulariser, {})
+    found: Regulariser = build.build("regulariser", spec.regulariser, {})
     require(
         miner is not None or not found.changes_tuples,
         f"regulariser {spec.regulariser.name} changes mined tuples, so it needs a miner; try miner=distance_weighted",
