@@ -19,10 +19,11 @@ import numpy as np
 
 from fairground.contracts.table import DataError, ImageTable, require
 from fairground.loading import image_dataset as photos
+from fairground.loading.image_dataset import OfficialDataset
 from fairground.spec.declarations import Counts
 
 
-class Cub200Dataset(photos.OfficialDataset):
+class Cub200Dataset(OfficialDataset):
     """`root` is the folder CUB_200_2011 or the one it is in; `images/<class>/` without the lists will do."""
 
     title = "CUB-200-2011"
