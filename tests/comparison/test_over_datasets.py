@@ -76,16 +76,12 @@ def test_refusals():
 def test_ranks_and_friedman_against_scipy():
     random = np.random.default_rng(1)
     table = random.normal([0, 0.5, 1, 0.2], size=(9, 4))
-    assert np.array_equal(ranks_of(table), stats.rankdata(-table, axis=1))
-    chi2 = stats.friedmanchisquare(*table.T).statistic
     n, k = table.shape
-    f = (n - 1) * chi2 / (n * (k - 1) - chi2)
-    assert friedman_p(table) == pytest.approx(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
-    tied = np.round(table)
-    chi2 = stats.friedmanchisquare(*tied.T).statistic
-    f = (n - 1) * chi2 / (n * (k - 1) - chi2)
-    assert np.array_equal(ranks_of(tied), stats.rankdata(-tied, axis=1))
-    assert friedman_p(tied) == pytest.approx(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
+    for scores_of in (table, np.round(table)):
+        assert np.array_equal(ranks_of(scores_of), stats.rankdata(-scores_of, axis=1))
+        chi2 = stats.friedmanchisquare(*scores_of.T).statistic
+        f = (n - 1) * chi2 / (n * (k - 1) - chi2)
+        assert friedman_p(scores_of) == pytest.approx(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
     assert friedman_p(np.ones((5, 3))) == 1
     assert friedman_p(np.tile([1.0, 2.0, 3.0], (5, 1))) == 0
 
@@ -108,7 +104,3 @@ def test_the_diagram_has_one_bar_over_what_is_not_separated():
     assert found.bars == (("best", "good"), ("good", "poor"), ("poor", "worst"))
     few = critical_difference({name: row[:2] for name, row in scores.items()})
     assert few.bars == (("best", "good", "poor", "worst"),)
-    with pytest.raises(InputError, match="every method needs a score on every data set"):
-        critical_difference({"a": [1.0, 2.0], "b": [1.0]})
-    with pytest.raises(InputError, match="at least 2 methods"):
-        critical_difference({"a": [1.0, 2.0]})
