@@ -10,15 +10,7 @@ from fairground.commands.main import app
 from fairground.deploy import search, unknown_classes
 from fairground.deploy.index import build_index, open_index, remove_from_index
 from fairground.deploy.query import query_index
-from fairground.deploy.unknown_classes import (
-    DecisionRule,
-    OpenSetTrials,
-    open_set_trials,
-    rule_of,
-    trials_of,
-    untrained_classes,
-    vote,
-)
+from fairground.deploy.unknown_classes import DecisionRule, OpenSetTrials, rule_of, trials_of
 from fairground.errors import InputError
 
 
@@ -92,7 +84,7 @@ def test_confidence_by_hand():
 
 def test_votes():
     labels = np.array([[1, 2, 2, 3, 1], [4, 4, 4, 0, 0], [7, -1, -1, -1, -1]])
-    classes, counts = vote(labels)
+    classes, counts = unknown_classes.vote(labels)
     # Of equal counts the class of the nearest row.
     assert classes.tolist() == [1, 4, 7]
     assert counts.tolist() == [2, 3, 1]
@@ -106,7 +98,7 @@ def test_trials_agree_with_a_loop(is_raw, monkeypatch):
     labels[0] = 6  # a class of one
     rows = draw.normal(size=(7, 4))[labels] + draw.normal(size=(50, 4))
     rows = (rows if is_raw else rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-    found = open_set_trials(rows, labels, np.arange(50), is_raw=is_raw)
+    found = unknown_classes.open_set_trials(rows, labels, np.arange(50), is_raw=is_raw)
     similar = -np.linalg.norm(rows[:, None] - rows, axis=2) if is_raw else rows @ rows.T
     for i in range(50):
         others = [j for j in range(50) if j != i]
@@ -126,7 +118,7 @@ def icon_index(model, tmp_path_factory):
 
 
 def test_only_classes_the_model_has_not_seen_stand_for_unknown_ones(icon_index):
-    untrained = {icon_index.info.class_names[label] for label in untrained_classes(icon_index)}
+    untrained = {icon_index.info.class_names[label] for label in unknown_classes.untrained_classes(icon_index)}
     assert untrained
     assert not untrained & set(icon_index.model.metadata.classes)
     trials = trials_of(icon_index)
