@@ -121,7 +121,6 @@ class Model:
 
     @cached_property
     def differences(self) -> Array:
-        """The difference of each pair's means."""
         a, b = self.layout.pairs
         return np.asarray(self.means[a] - self.means[b])
 

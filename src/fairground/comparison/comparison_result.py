@@ -203,7 +203,6 @@ class Comparison:
         return next((method for method in self.methods if method.name == name), None)
 
     def estimate(self, name: str) -> Estimate:
-        """Return one method by name."""
         found = {method.name: method for method in self.methods}
         require(name in found, f"no method '{name}' in the comparison; there are {', '.join(found)}")
         return found[name]

@@ -97,20 +97,15 @@ def over_datasets(
     drawn = _Draws(tables, sign=1.0 if higher_is_better else -1.0)
     low, high = min(float(np.nanmin(t)) for t in tables), max(float(np.nanmax(t)) for t in tables)
     scores = np.linspace(low, high, n_scores)
-    rank, rank_low, rank_high = drawn.rank_intervals(level)
-    iqm, iqm_low, iqm_high = drawn.iqm_intervals(level)
-    order = sorted(range(len(names)), key=lambda i: (rank[i], names[i]))
+    kinds = ("rank", "rank_low", "rank_high", "iqm", "iqm_low", "iqm_high")
+    columns = dict(zip(kinds, (*drawn.rank_intervals(level), *drawn.iqm_intervals(level)), strict=True))
+    order = sorted(range(len(names)), key=lambda i: (columns["rank"][i], names[i]))
     return OverDatasets(
         aggregates=tuple(
             Aggregate(
                 name=names[i],
-                rank=float(rank[i]),
-                rank_low=float(rank_low[i]),
-                rank_high=float(rank_high[i]),
-                iqm=float(iqm[i]),
-                iqm_low=float(iqm_low[i]),
-                iqm_high=float(iqm_high[i]),
                 profile=tuple(profile_of([t[i] for t in tables], scores).tolist()),
+                **{kind: float(column[i]) for kind, column in columns.items()},
             )
             for i in order
         ),
@@ -206,45 +201,35 @@ class _Draws:
 
 @dataclass(frozen=True, kw_only=True)
 class CriticalDifference:
-    """What a critical-difference diagram draws: methods from best to worst, and bars over those not separated."""
+    """What a critical-difference diagram draws: methods from best to worst, and bars over those not separated.
+
+    `p` is that of Friedman's test. Unless it is significant, the bars mean nothing.
+    """
 
     names: tuple[str, ...]
     mean_ranks: tuple[float, ...]
-    n_datasets: int
     p: float
     critical_difference: float
     bars: tuple[tuple[str, ...], ...]
-    level: float
 
     @property
     def is_different(self) -> bool:
-        """Tell whether Friedman's test finds any difference at all; if not, the bars mean nothing."""
-        return self.p <= 1 - self.level
+        return self.p <= 1 - LEVEL
 
 
-def critical_difference(scores: Mapping[str, Sequence[float]], *, level: float = LEVEL) -> CriticalDifference:
+def critical_difference(scores: Mapping[str, Sequence[float]]) -> CriticalDifference:
     """Return the diagram's data from each method's scores, one per data set in the same order; higher is better."""
-    names = list(scores)
-    require(len(scores) >= 2, f"ranks need at least 2 methods; got {len(scores)}")
-    sizes = {len(row) for row in scores.values()}
-    require(len(sizes) == 1, f"every method needs a score on every data set; got {sorted(sizes)} of them")
-    require(min(sizes) >= 2, f"ranks need at least 2 data sets; got {min(sizes)}")
     table = np.array([list(row) for row in scores.values()], dtype=float).T
-    require(bool(np.isfinite(table).all()), "ranks need finite scores")
     n, k = table.shape
-    means = ranks_of(table).mean(axis=0)
+    means, labels = ranks_of(table).mean(axis=0).tolist(), list(scores)
     order = sorted(range(k), key=lambda j: (means[j], j))
-    names, mean_ranks, width = [names[j] for j in order], means[order].tolist(), nemenyi(k, n, level=level)
-    rank_of = dict(zip(names, mean_ranks, strict=True))
-    bars = longest_runs(names, lambda a, b: rank_of[b] - rank_of[a] <= width)
+    rank_of, width = {labels[j]: means[j] for j in order}, nemenyi(k, n)
     return CriticalDifference(
-        names=tuple(names),
-        mean_ranks=tuple(mean_ranks),
-        n_datasets=n,
+        names=tuple(rank_of),
+        mean_ranks=tuple(rank_of.values()),
         p=friedman_p(table),
         critical_difference=width,
-        bars=bars,
-        level=level,
+        bars=longest_runs(list(rank_of), lambda a, b: rank_of[b] - rank_of[a] <= width),
     )
 
 

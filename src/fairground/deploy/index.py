@@ -107,7 +107,6 @@ class Index:
         return names
 
     def label(self, row: int) -> str | None:
-        """Return the class of a row, where it is known."""
         return None if self.labels is None else self.info.class_names[self.labels[row]]
 
     def thumbnail(self, row: int) -> bytes | None:

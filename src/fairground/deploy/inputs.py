@@ -186,21 +186,19 @@ def thumbnails(images: Images, tell: Tell = lambda *_: None) -> Iterator[bytes]:
 
 def thumbnail(images: Images, row: int) -> bytes:
     """Return one picture as a small PNG or JPEG."""
-    picture = _picture(images, row)
+    if not isinstance(images, ImageFiles):
+        pixels = images.take(np.array([row]))[0].permute(1, 2, 0).numpy()
+        picture = Image.fromarray(np.ascontiguousarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels))
+    elif images.boxes is not None:
+        picture = images.picture(row)
+    else:
+        # A JPEG is decoded no larger than a small picture needs.
+        by = min(picture_size(images.paths[row])) / SIDE
+        shrink = max((shrink for shrink in (2, 4, 8) if shrink <= by), default=1)
+        picture = open_picture(images.paths[row], shrink=shrink)
     is_small = max(picture.size) <= _EXACT
     if not is_small:
         picture.thumbnail((SIDE, SIDE))
     out = io.BytesIO()
     picture.save(out, "PNG") if is_small else picture.save(out, "JPEG", quality=82)
     return out.getvalue()
-
-
-def _picture(images: Images, row: int) -> Image.Image:
-    if isinstance(images, ImageFiles) and images.boxes is None:
-        # A JPEG is decoded no larger than a small picture needs.
-        by = min(picture_size(images.paths[row])) / SIDE
-        return open_picture(images.paths[row], shrink=max((shrink for shrink in (2, 4, 8) if shrink <= by), default=1))
-    if isinstance(images, ImageFiles):
-        return images.picture(row)
-    pixels = images.take(np.array([row]))[0].permute(1, 2, 0).numpy()
-    return Image.fromarray(np.ascontiguousarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels))

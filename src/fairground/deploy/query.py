@@ -1,7 +1,7 @@
 """Answers to queries of an index: the most similar rows, the nearest classes, and whether the class is known."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +55,6 @@ class QueryDecision:
 
     @property
     def text(self) -> str:
-        """The decision in short."""
         sure = "" if self.confidence is None else f", confidence {100 * self.confidence:.0f} %"
         if self.is_known is None:
             return "no decision"
@@ -141,16 +140,21 @@ def query_index(
 
 
 def _decision(index: Index, found: Sequence[Neighbour], rule: DecisionRule) -> QueryDecision:
-    decision = QueryDecision(is_known=None, label=None, votes=0, voters=min(VOTERS, len(found)))
-    if index.labels is not None and found:
+    label, votes = None, 0
+    if index.labels is not None:
         classes, counts = vote(np.array([[index.labels[neighbour.id] for neighbour in found[:VOTERS]]]))
-        decision = replace(decision, label=index.info.class_names[int(classes[0])], votes=int(counts[0]))
-    if not found or rule.threshold is None:
-        return decision
+        label, votes = index.info.class_names[int(classes[0])], int(counts[0])
     score, trials = found[0].similarity, rule.trials
-    is_known = score >= rule.threshold
-    if trials is None:
-        return replace(decision, is_known=is_known)
-    right = trials.right_share(rule.threshold, decision.votes) if is_known else trials.unknown_confidence(score)
-    passing = float(trials.p_value(np.array([score]))[0])
-    return replace(decision, is_known=is_known, confidence=right, unknown_rate=passing)
+    is_known = None if rule.threshold is None else score >= rule.threshold
+    right = passing = None
+    if rule.threshold is not None and trials is not None:
+        right = trials.right_share(rule.threshold, votes) if is_known else trials.unknown_confidence(score)
+        passing = float(trials.p_value(np.array([score]))[0])
+    return QueryDecision(
+        is_known=is_known,
+        label=label,
+        votes=votes,
+        voters=min(VOTERS, len(found)),
+        confidence=right,
+        unknown_rate=passing,
+    )

@@ -90,7 +90,6 @@ def search(
 
 
 def half_squared_lengths(rows: np.ndarray) -> np.ndarray:
-    """Return half the squared length of each row."""
     blocks = [rows[begin : begin + BLOCK] for begin in range(0, len(rows), BLOCK)]
     squares = [np.einsum("ij,ij->i", block, block, dtype=np.float64) / 2 for block in blocks]
     return np.concatenate([np.empty(0), *squares]).astype(np.float32)
