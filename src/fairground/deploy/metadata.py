@@ -3,8 +3,8 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, is_dataclass
+from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from fairground.contracts.model import Preprocessing
 from fairground.errors import DataError, InputError, require
@@ -108,7 +108,12 @@ class ModelMetadata:
             require(is_ours, f"{origin} is not the model.json of a fairground model", DataError)
             refusal = f"{origin} has version {data['version']} of the format; this one reads {VERSION}"
             require(data.pop("version") == VERSION, refusal, DataError)
-            return cls(**_typed(data))
+            for key in ("channels", "embedding_dim"):
+                is_count = type(data[key]) is int and data[key] >= 1
+                require(is_count, f"{origin} is damaged: {key} must be a whole number from 1", DataError)
+            parts = {key: _part(key, data[key]) for key in ("trunk", "head", "transform")}
+            found: ModelMetadata = _typed(cls, {**data, **parts})
+            return found
         except InputError:
             raise
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
@@ -135,25 +140,17 @@ def _part(key: str, data: Mapping[str, Any]) -> ComponentSpec:
     return ComponentSpec(name=name, settings={inner: value for inner, value in data.items() if inner != "name"})
 
 
-def _typed(data: dict[str, Any]) -> dict[str, Any]:
-    for key in ("channels", "embedding_dim"):
-        if type(data[key]) is not int or data[key] < 1:
-            raise ValueError(f"{key} must be a whole number from 1; got {str(data[key])[:40]}")
-    preprocessing, size, onnx = data["preprocessing"], data["size"], data.get("onnx")
-    numbers = {name: tuple(float(value) for value in preprocessing[name]) for name in ("mean", "deviation")}
-    if onnx is not None:
-        onnx = OnnxInput(**{**onnx, **{name: tuple(onnx[name]) for name in ("shape", "multiply", "add")}})
-    return {
-        **data,
-        **{key: _part(key, data[key]) for key in ("trunk", "head", "transform")},
-        "preprocessing": Preprocessing(**{**preprocessing, **numbers}),
-        "size": None if size is None else (int(size[0]), int(size[1])),
-        "classes": tuple(map(str, data["classes"])),
-        "scores": tuple(MeasuredScore(**score) for score in data["scores"]),
-        "thresholds": tuple(Threshold(**found) for found in data["thresholds"]),
-        "notes": tuple(map(str, data["notes"])),
-        "onnx": onnx,
-    }
+def _typed(hint: Any, value: Any) -> Any:
+    """Return a value of JSON as its type hint has it: objects become dataclasses, and lists tuples."""
+    options = get_args(hint)
+    if get_origin(hint) is tuple:
+        return tuple(_typed(options[0], item) for item in value)
+    if options:
+        return None if value is None else _typed(options[0], value)
+    if not is_dataclass(hint) or isinstance(value, ComponentSpec):
+        return value
+    kind, hints = cast(Any, hint), get_type_hints(hint)
+    return kind(**{key: _typed(hints[key], item) for key, item in value.items()})
 
 
 def card_of(metadata: ModelMetadata) -> str:
