@@ -1,5 +1,6 @@
 """Jobs for the studies' tests: they score by arithmetic instead of training, quickly and without torch."""
 
+import hashlib
 import os
 import time
 from dataclasses import replace
@@ -8,7 +9,16 @@ from pathlib import Path
 from fairground.records.provenance import Clock
 from fairground.records.record import EpochRow, RunRecord, Score
 from fairground.spec.identity import canonical_json, method_of, name_of, to_plain
-from tests.studies.arithmetic import score_of
+
+
+def score_of(spec):
+    settings = spec.loss.settings
+    margin = float(settings.get("margin", settings.get("positive_margin", 0.0)))
+    fold = float(spec.split.settings.get("fold", 0))
+    noise = int(hashlib.sha256(name_of(spec).encode()).hexdigest()[:6], 16) / 2**24 / 100
+    value = 0.6 - 0.1 * (margin - 0.5) ** 2 + 0.01 * fold + noise
+    found = {"validation": value}
+    return found | {"test": value - 0.05} if spec.evaluation.test else found
 
 
 def quadratic(argument, tell):

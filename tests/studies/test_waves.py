@@ -2,13 +2,6 @@
 
 import dataclasses
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
-from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -24,11 +17,8 @@ from fairground.spec.study_load import load_study
 from fairground.studies.folder import stored_study
 from fairground.studies.plan import plan_of
 from fairground.studies.run_study import results_so_far, status_of, waves_so_far
-from tests.executors.test_processes import children_of, vanishes
-from tests.patience import PATIENCE
-from tests.studies.test_run_study import study_results
+from tests.studies.test_run_study import begun_twice, kill_driver, study_results
 
-ROOT = Path(__file__).parents[2]
 TOML = """
 question = "Which margin is best?"
 protocol = "laptop"
@@ -94,28 +84,16 @@ def test_only_methods_in_question_get_more_seeds_by_the_rule(settled):
 def test_killed_in_a_wave_it_goes_on_with_the_seeds_it_would_have_had(study, settled, tmp_path):
     home = tmp_path / "killed"
     code = (
-        "from pathlib import Path\nfrom tests.studies.test_waves import load_study, study_results\n"
-        f"study_results(load_study({str(tmp_path / 'margins.toml')!r}), Path({str(home)!r}), 'processes')"
+        "import sys\nfrom pathlib import Path\nfrom tests.studies.test_waves import load_study, study_results\n"
+        f"study_results(load_study({str(tmp_path / 'margins.toml')!r}), Path(sys.argv[1]), 'processes')"
     )
-    environment = {**os.environ, "FAKE_SECONDS": "0.3", "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
-    driver = subprocess.Popen([sys.executable, "-c", code], env=environment)
-    deadline = time.monotonic() + PATIENCE
-    log = home / "begun.log"
     # Eighteen runs are the first wave of both data sets; a twentieth belongs to the second.
-    while not log.exists() or len(log.read_text().splitlines()) < 20:
-        assert driver.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    workers = children_of(driver.pid)
-    driver.send_signal(signal.SIGKILL)
-    driver.wait()
-    assert all(vanishes(worker) for worker in workers), "workers leave when their input ends"
+    kill_driver(code, home, 20)
     midway = waves_so_far(study, home=home)
     assert all(wave.state == "running" for wave in midway.values())
     assert all(set(wave.in_question) <= {"near", "nearer"} for wave in midway.values())
     assert numbers(study_results(study, home)) == numbers(settled[1])
-    names = [line.split()[0] for line in log.read_text().splitlines()]
-    assert sum(n - 1 for n in Counter(names).values()) <= 4
+    assert begun_twice(home) <= 4
 
 
 def test_status_and_plan_say_how_many_seeds_each_method_got(study, settled, tmp_path):
