@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fairground.records.record import RunRecord, Score
-from fairground.reporting.comparison import ComparisonResult, confidence_of
+from fairground.reporting import comparison
 from fairground.reporting.figure import FigureInputs
 from fairground.reporting.figures import improvement, metric_agreement, ranks_and_profiles, searches
 from fairground.reporting.headings import heading, show, unit
@@ -60,24 +60,24 @@ def test_the_best_comes_first_and_is_marked(metric, declared, is_lower):
 def test_without_a_direction_no_method_is_marked_or_called_better(metric):
     table = table_of(metric)
     assert {row.cells[metric].mark for row in table.rows} == {""}
-    comparison = ComparisonResult.from_records(three(metric))
-    assert comparison.best == ()
-    assert " is higher than " in comparison.text()
-    assert " is better than " not in comparison.text()
+    found = comparison.compare_records(three(metric))
+    assert found.best == ()
+    assert " is higher than " in comparison.text(found)
+    assert " is better than " not in comparison.text(found)
 
 
 @pytest.mark.parametrize("metric", ["eer", OWN])
 def test_verdicts_call_the_lower_better_by_a_positive_difference(metric):
-    comparison = ComparisonResult.from_records(three(metric, False))
-    assert comparison.best == ("margin",)
-    first = comparison.pairs[0]
+    found = comparison.compare_records(three(metric, False))
+    assert found.best == ("margin",)
+    first = found.comparison.pairs[0]
     assert (first.a, first.b) == ("margin", "triplet")
     assert first.difference == pytest.approx(-0.1017, abs=1e-4)
-    assert comparison.sentence(first).startswith("margin is better (lower) than triplet by ")
-    assert comparison.plain(is_shown=True)["higher_is_better"] is False
-    chances = confidence_of(comparison).chances
-    assert (chances[0].label, chances[0].settled_by) == ("margin", "lowest mean")
-    assert chances[0].probability > 0.9
+    assert comparison.sentence_in(found, first).startswith("margin is better (lower) than triplet by ")
+    assert comparison.plain(found)["higher_is_better"] is False
+    chances = comparison.confidence_of(found)["chances"]
+    assert (chances[0]["label"], chances[0]["settled_by"]) == ("margin", "lowest mean")
+    assert chances[0]["probability"] > 0.9
 
 
 def test_a_tie_and_a_single_seed_name_the_lowest_where_less_is_better():

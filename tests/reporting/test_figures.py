@@ -6,7 +6,14 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.reporting.drawing import DARK, LIGHT, STAND_IN, label_shifts, panels, svg_for_page, write_figure
-from fairground.reporting.figures.scores_and_cost import MOST_BARS, cost, learning_curves_of, score_bars_of
+from fairground.reporting.figures.scores_and_cost import (
+    MOST_BARS,
+    cost,
+    curve_keys,
+    curve_panel,
+    curves_of,
+    score_panel,
+)
 from fairground.reporting.headings import duration, size
 from fairground.reporting.tables import ResultTable
 from tests.records.factory import make_record
@@ -17,23 +24,24 @@ from tests.reporting.test_tables import runs
 
 def test_bars_hold_means_intervals_and_single_runs_in_per_cent():
     table = ResultTable.from_records([*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.30, 0.31, 0.32)])
-    bars = score_bars_of(table)
-    first = bars.bars[0]
-    assert (first.label, first.mean, first.runs) == ("a", pytest.approx(51), pytest.approx((50, 51, 52)))
+    panel = score_panel(table)
+    assert (panel.rows, panel.x) == (["a", "b"], "MAP@R % on test classes")
+    bar, line, _, dots, mean = panel.items[:5]
+    assert (bar.value, *mean.x, mean.text) == (pytest.approx(51), pytest.approx(51), "51.00 ± 2.51")
+    assert dots.x == pytest.approx([50, 51, 52])
     method = table.comparisons["map@r"].estimate("a")
-    assert first.ends == pytest.approx((100 * method.low, 100 * method.high))
-    assert first.ends == pytest.approx((51 - 2.506, 51 + 2.506), abs=0.0005)
-    assert first.text == "51.00 ± 2.51"
-    assert bars.axis == "MAP@R % on test classes"
-    assert bars.from_zero
-    assert not score_bars_of(ResultTable.from_records([*runs("a", 0.50, 0.51), *runs("b", 0.49, 0.5)])).from_zero
+    assert line.x == pytest.approx((100 * method.low, 100 * method.high))
+    assert line.x == pytest.approx((51 - 2.506, 51 + 2.506), abs=0.0005)
+    assert panel.x_range[0] == 0
+    close = score_panel(ResultTable.from_records([*runs("a", 0.50, 0.51), *runs("b", 0.49, 0.5)]))
+    assert close.x_range is None
 
 
 def test_of_very_many_methods_the_first_are_drawn_and_the_axis_says_so():
     records = [record for number in range(MOST_BARS + 2) for record in runs(f"m{number:02}", 0.9 - number / 100)]
-    bars = score_bars_of(ResultTable.from_records(records))
-    assert [bar.label for bar in bars.bars] == [f"m{number:02}" for number in range(MOST_BARS)]
-    assert bars.axis == f"MAP@R % on test classes; the first {MOST_BARS} of {MOST_BARS + 2} methods drawn"
+    panel = score_panel(ResultTable.from_records(records))
+    assert panel.rows == [f"m{number:02}" for number in range(MOST_BARS)]
+    assert panel.x == f"MAP@R % on test classes; the first {MOST_BARS} of {MOST_BARS + 2} methods drawn"
 
 
 def figure(panel, prefix: str = "p", **look) -> str:
@@ -42,8 +50,8 @@ def figure(panel, prefix: str = "p", **look) -> str:
 
 def test_a_drawing_for_the_page_follows_its_colours_and_shares_no_id():
     table = ResultTable.from_records(make_study())
-    one, two = figure(score_bars_of(table).panel(), "one"), figure(learning_curves_of(table).panel(), "two")
-    assert one == figure(score_bars_of(table).panel(), "one")
+    one, two = figure(score_panel(table), "one"), figure(curve_panel(table), "two")
+    assert one == figure(score_panel(table), "one")
     for svg in (one, two):
         root = ElementTree.fromstring(svg)
         assert root.attrib["role"] == "img"
@@ -66,8 +74,7 @@ def test_hostile_names_are_drawn_as_text():
     records = [make_record(loss=f"loss{i}") for i in range(len(HOSTILE))]
     names = {record.method: name for record, name in zip(records, HOSTILE, strict=True)}
     table = ResultTable.from_records(records, names=names)
-    bars, curves = score_bars_of(table), learning_curves_of(table)
-    drawn = [figure(bars.panel()), figure(curves.panel(), keys=curves.keys)]
+    drawn = [figure(score_panel(table)), figure(curve_panel(table), keys=curve_keys(table))]
     assert "&lt;script&gt;" in drawn[0]
     for svg in drawn:
         assert len(svg) < 60_000
@@ -98,28 +105,28 @@ def test_durations_and_sizes_as_readers_know_them():
 
 def test_curves_hold_the_mean_and_range_over_seeds():
     records = [make_record(seed=seed) for seed in range(3)]
-    (curve,) = learning_curves_of(ResultTable.from_records(records)).curves
+    (curve,) = curves_of(ResultTable.from_records(records)).values()
     at_two = [100 * record.epochs[2].validation["map@r"] for record in records]
-    assert curve.epochs == tuple(range(9))
-    assert curve.means[2] == pytest.approx(sum(at_two) / 3)
-    assert (curve.lows[2], curve.highs[2]) == (min(at_two), max(at_two))
+    assert curve.x == tuple(range(9))
+    assert curve.y[2] == pytest.approx(sum(at_two) / 3)
+    assert (curve.low[2], curve.high[2]) == (min(at_two), max(at_two))
     # A run that stopped early counts as far as it came; one measured before training alone has no curve.
     early = replace(records[2], epochs=records[2].epochs[:5])
-    (curve,) = learning_curves_of(ResultTable.from_records([*records[:2], early])).curves
-    assert curve.means[8] == pytest.approx(50 * sum(record.epochs[8].validation["map@r"] for record in records[:2]))
-    assert learning_curves_of(ResultTable.from_records([make_record(epochs=0)])).curves == ()
+    (curve,) = curves_of(ResultTable.from_records([*records[:2], early])).values()
+    assert curve.y[8] == pytest.approx(50 * sum(record.epochs[8].validation["map@r"] for record in records[:2]))
+    assert curves_of(ResultTable.from_records([make_record(epochs=0)])) == {}
     # Methods beyond the palette share the secondary colour.
     many = ResultTable.from_records([make_record(loss=f"loss{i}", level=0.5 - i / 100) for i in range(9)])
-    assert [curve.series for curve in learning_curves_of(many).curves] == [*range(7), None, None]
+    assert [curve.series for curve in curves_of(many).values()] == [*range(7), None, None]
 
 
 def test_figures_for_files_by_their_ending(tmp_path):
-    bars = score_bars_of(ResultTable.from_records(make_study()))
+    draw = panels([score_panel(ResultTable.from_records(make_study()))])
     for ending, begins in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
-        path = write_figure(panels([bars.panel()]), (6, bars.height), tmp_path / f"figure.{ending}")
+        path = write_figure(draw, (6, 3), tmp_path / f"figure.{ending}")
         assert path.read_bytes().startswith(begins)
     with pytest.raises(InputError, match=r"must be a png, svg or pdf file; got 'figure.bmp'"):
-        write_figure(panels([bars.panel()]), (6, 3), tmp_path / "figure.bmp")
+        write_figure(draw, (6, 3), tmp_path / "figure.bmp")
 
 
 def test_names_find_room_around_their_marks():

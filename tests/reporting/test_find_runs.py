@@ -6,8 +6,8 @@ import pytest
 
 from fairground.errors import SealError
 from fairground.reporting.figure import figures_of
-from fairground.reporting.find_runs import find_runs
 from fairground.reporting.page import inputs_of
+from fairground.reporting.study_results import find_runs
 from fairground.spec.study_load import load_study
 from fairground.studies.executors.executor import executor_named
 from fairground.studies.folder import folder_of
@@ -35,7 +35,7 @@ def test_a_study_is_read_back_with_its_search_and_its_joined_models(home):
     assert len(inputs.runs.records) == 4, "the folds of a repeat are averaged"
     assert {row.label for row in inputs.table.rows} == {"contrastive", "triplet"}
     assert set(inputs.trials) == {"contrastive", "triplet"}
-    assert inputs.comparison.is_fair
+    assert inputs.table.is_fair
     assert {row.label for row in inputs.concatenated.rows} == {"contrastive", "triplet"}
     assert {"traces", "sensitivity", "cost"} <= {figure.name for figure in figures_of(inputs)}
 

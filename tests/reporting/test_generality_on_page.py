@@ -8,7 +8,7 @@ import pytest
 from fairground.errors import InputError
 from fairground.records.arrays import write_arrays
 from fairground.records.run_folder import RunFolder
-from fairground.reporting.comparison import ComparisonResult
+from fairground.reporting.comparison import compare_records, how_to_read, sentence_in
 from fairground.reporting.methods import ClassScores, methods_of
 from fairground.reporting.page import inputs_of, page_text, sections_of
 from fairground.reporting.run_set import RunSet
@@ -61,21 +61,21 @@ def test_each_kind_answers_its_own_question_and_the_headline_says_which(tmp_path
         assert words in section["headline"]
         assert section["headline"].index("is best") < section["headline"].index(words)
         kinds = {
-            kind: ComparisonResult.from_records(records, over=kind, folders=folders(records, home))
+            kind: compare_records(records, over=kind, folders=folders(records, home))
             for kind in ("seeds", "classes", "both")
         }
-        verdicts = {kind: found.pairs[0].verdict for kind, found in kinds.items()}
+        verdicts = {kind: found.comparison.pairs[0].verdict for kind, found in kinds.items()}
         settled = "better" if classes < 0.1 else "unsettled"
         assert verdicts == {"seeds": "better", "classes": settled, "both": settled}
-        (row,) = section["confidence"].by_kind
+        (row,) = section["confidence"]["by_kind"]
         assert [cell.rpartition("] ")[2] for cell in row[-1]] == [
             verdicts[kind].replace("unsettled", "not settled") for kind in ("seeds", "classes", "both")
         ]
         both = kinds["both"]
-        assert "for other seeds and test classes at once" in both.how_to_read()
-        assert "3 seeds and 7 test classes" in both.sentence(both.pairs[0])
+        assert "for other seeds and test classes at once" in how_to_read(both)
+        assert "3 seeds and 7 test classes" in sentence_in(both, both.comparison.pairs[0])
         # Marks and sentences of one table come from one model.
-        assert (both.table.rows[0].cells["map@r"].mark == "best") == (verdicts["both"] == "better")
+        assert (both.rows[0].cells["map@r"].mark == "best") == (verdicts["both"] == "better")
 
 
 def test_the_page_shows_all_three_and_says_what_the_rest_is_over(tmp_path):
@@ -102,7 +102,7 @@ def test_without_class_scores_it_is_refused_in_a_sentence_and_the_page_does_with
     records = made(tmp_path, classes=0.1)
     damage(RunFolder(tmp_path, records[0].name))
     with pytest.raises(InputError, match=f"no comparison over test classes: .*{why}"):
-        ComparisonResult.from_records(records, over="both", folders=folders(records, tmp_path))
+        compare_records(records, over="both", folders=folders(records, tmp_path))
     (section,) = sections_of(inputs_of(RunSet.in_home(records, tmp_path)))
-    assert section["confidence"].by_kind == []
+    assert section["confidence"]["by_kind"] == []
     assert "test classes too" not in section["headline"]

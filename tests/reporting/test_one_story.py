@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairground.reporting.comparison import ComparisonResult, confidence_of
+from fairground.reporting.comparison import compare_records, confidence_of, sentence_in
 from fairground.reporting.figure import FigureInputs
 from fairground.reporting.figures import ranks_and_profiles
 from fairground.reporting.run_set import RunSet
@@ -43,11 +43,10 @@ def drawn(seed):
 
 @pytest.mark.parametrize("study", [demo(), *(drawn(seed) for seed in range(12))], ids=["demo", *map(str, range(12))])
 def test_no_sentence_contradicts_another(study):
-    found = ComparisonResult.from_records(study)
-    comparison, table = found.comparison, found.table
-    means = {row.label: row.cells[found.metric].interval.mean for row in table.rows}
-    for pair in comparison.pairs:
-        said = found.sentence(pair)
+    found = compare_records(study)
+    means = {row.label: row.cells[found.primary].interval.mean for row in found.rows}
+    for pair in found.comparison.pairs:
+        said = sentence_in(found, pair)
         leaves_out_zero = pair.low > 0 or pair.high < 0
         assert leaves_out_zero == (" is better " in said) == (pair.verdict == "better")
         assert (" are equivalent: " in said) == (pair.verdict == "equivalent")
@@ -67,18 +66,18 @@ def _verdicts(found):
 
 def _check_marks(found):
     leader, verdicts = _verdicts(found)
-    marks = {row.label: row.cells[found.metric].mark for row in found.table.rows}
-    assert found.table.rows[0].label == leader
+    marks = {row.label: row.cells[found.primary].mark for row in found.rows}
+    assert found.rows[0].label == leader
     assert {label for label, mark in marks.items() if mark} == set(found.best)
     assert all(verdicts[label] == mark for label, mark in marks.items() if mark and label != leader)
     assert marks[leader] == ("unsettled" if "unsettled" in [marks[label] for label in verdicts] else "best")
-    legend = caption(found.table)
+    legend = caption(found)
     assert ("≈" in legend, "?" in legend) == ("equivalent" in marks.values(), "unsettled" in marks.values())
 
 
 def _check_headline(found):
     leader, verdicts = _verdicts(found)
-    said = headline_of(found.table)
+    said = headline_of(found)
     assert said.startswith(f"{leader} ")
     assert (" is best: " in said) == (found.best == (leader,))
     assert ("equivalent to it" in said) == any(verdicts.get(label) == "equivalent" for label in found.best)
@@ -89,17 +88,18 @@ def _check_headline(found):
 
 def _check_chances(found):
     leader, verdicts = _verdicts(found)
-    for chance in confidence_of(found).chances:
-        assert chance.is_among_best == (chance.label in found.best)
-        assert chance.is_among_best or chance.probability < 0.5
-        if chance.label != leader:
-            word = {"better": "settled", "equivalent": "equivalent"}.get(verdicts[chance.label])
-            assert chance.settled_by == word or (word is None and chance.settled_by.startswith(("about ", "none ")))
+    for chance in confidence_of(found)["chances"]:
+        label, settled_by = chance["label"], chance["settled_by"]
+        assert chance["is_among_best"] == (label in found.best)
+        assert chance["is_among_best"] or chance["probability"] < 0.5
+        if label != leader:
+            word = {"better": "settled", "equivalent": "equivalent"}.get(verdicts[label])
+            assert settled_by == word or (word is None and settled_by.startswith(("about ", "none ")))
 
 
 def _check_diagram(found, study):
     comparison = found.comparison
-    inputs = FigureInputs(key=("icons", "laptop"), runs=RunSet(records=tuple(study)), table=found.table)
+    inputs = FigureInputs(key=("icons", "laptop"), runs=RunSet(records=tuple(study)), table=found)
     figure = ranks_and_profiles.critical_difference(inputs)
     assert [name for name, _ in figure.numbers] == [method.name for method in comparison.methods]
     better = {(pair.a, pair.b) for pair in comparison.pairs if pair.verdict == "better"}

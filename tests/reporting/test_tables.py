@@ -56,7 +56,6 @@ def test_best_is_marked_only_when_nothing_is_open_against_it():
         [*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.44, 0.48, 0.52), *runs("c", 0.40, 0.41, 0.42)]
     )
     assert marks(level) == {"a": "unsettled", "b": "unsettled", "c": ""}
-    assert marks(level.marked_unfair()) == {"[unfair] a": "", "[unfair] b": "", "[unfair] c": ""}
 
 
 def test_intervals_that_overlap_do_not_hide_a_difference_on_every_seed():

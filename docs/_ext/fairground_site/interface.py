@@ -47,9 +47,9 @@ PUBLIC: Mapping[str, Sequence[tuple[str, str]]] = {
         ("fairground.records.store", "Store"),
         ("fairground.records.record", "RunRecord"),
         ("fairground.papers.published", "published_rows"),
-        ("fairground.reporting.find_runs", "find_runs"),
+        ("fairground.reporting.study_results", "find_runs"),
         ("fairground.reporting.page", "build_page"),
-        ("fairground.reporting.comparison", "ComparisonResult"),
+        ("fairground.reporting.comparison", "compare_records"),
     ),
     "Using a trained model": (
         ("fairground.deploy.model_folder", "open_model"),

@@ -15,10 +15,11 @@ from fairground.errors import InputError, require
 from fairground.records.record import RunRecord
 from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
-from fairground.reporting.comparison import ComparisonResult
+from fairground.reporting import comparison
 from fairground.reporting.over_datasets import OverTables, over_tables
 from fairground.reporting.run_set import section_key
 from fairground.reporting.table_formats import latex
+from fairground.reporting.tables import ResultTable
 from fairground.spec.catalogue import nearest
 from fairground.spec.identity import data_name
 
@@ -27,7 +28,7 @@ from fairground.spec.identity import data_name
 class MethodComparison:
     """A comparison of methods; `str` is what `fairground compare` prints."""
 
-    result: ComparisonResult
+    result: ResultTable
     hints: tuple[str, ...] = ()
 
     @property
@@ -38,7 +39,7 @@ class MethodComparison:
     @property
     def metric(self) -> str:
         """What the methods are compared by."""
-        return self.result.metric
+        return self.result.primary
 
     @property
     def best(self) -> tuple[str, ...]:
@@ -47,22 +48,22 @@ class MethodComparison:
 
     def to_dict(self, *, is_shown: bool = True) -> dict[str, Any]:
         """Return everything as JSON-ready data, as `fairground compare --json` prints it."""
-        return {**self.result.plain(is_shown=is_shown), "hints": list(self.hints)}
+        return {**comparison.plain(self.result, is_shown=is_shown), "hints": list(self.hints)}
 
     def to_latex(self) -> str:
         """Return the table for a paper."""
-        return latex(self.result.table)
+        return latex(self.result)
 
     def refusal(self) -> str:
         """Return every difference that makes the comparison unfair, with why it matters."""
-        return self.result.refusal()
+        return comparison.refusal(self.result)
 
     def __str__(self) -> str:
-        return self.result.text(hints=self.hints)
+        return comparison.text(self.result, hints=self.hints)
 
     def __repr__(self) -> str:
         fair = "fair" if self.is_fair else "unfair"
-        return f"<MethodComparison of {len(self.result.table.rows)} methods by {self.metric}: {fair}>"
+        return f"<MethodComparison of {len(self.result.rows)} methods by {self.metric}: {fair}>"
 
 
 def compare(
@@ -149,7 +150,7 @@ def compare_over_datasets(
     for data, one in compared.items():
         if not one.is_fair:
             raise InputError(f"{data}: {one.refusal()}")
-    over = over_tables({data: one.result.table for data, one in compared.items()}, level=level, margin=margin)
+    over = over_tables({data: one.result for data, one in compared.items()}, level=level, margin=margin)
     result = DatasetsComparison(by_dataset=compared, over=over)
     if not quiet:
         print(result, end="")
@@ -172,7 +173,7 @@ def comparison_of(
     is_any = any(record.state == "done" for record in kept)
     require(is_any, f"there is no finished run to compare in {', '.join(map(str, homes))}")
     folders = [RunFolder(home, record.name) for home in homes for record in kept] if generality != "seeds" else []
-    result = ComparisonResult.from_records(
+    result = comparison.compare_records(
         kept,
         metric=metric,
         level=level,
@@ -267,7 +268,7 @@ def compare_command(
     found = comparison_of(records, homes=[home], metric=metric, generality=generality, **interval)
     is_shown = found.is_fair or anyway
     if is_shown:
-        text = found.result.text(hints=found.hints, width=screen_width())
+        text = comparison.text(found.result, hints=found.hints, width=screen_width())
         return Answer(found.to_dict(), [Verbatim(text.removesuffix("\n"))])
     names = names_of_data(records)
     one = f"`--data {shlex.quote(names[0])}` selects the runs on one data set; there are {', '.join(names)}.\n"
@@ -278,15 +279,15 @@ def compare_command(
 def _compare_file(path: Path, *, is_over: bool, **settings: Any) -> Answer:
     from fairground.comparison.compare_values import compare_values
     from fairground.comparison.over_datasets import over_datasets
-    from fairground.reporting import values_file
+    from fairground.reporting import over_datasets as over_reports
 
-    read = values_file.read_values(path)
+    read = comparison.read_values(path)
     found = {dataset: compare_values(values, **settings) for dataset, values in read.items()}
     over = over_datasets(read, **settings) if is_over else None
-    plain = [{"dataset": name or None, **values_file.comparison_plain(one)} for name, one in found.items()]
-    aggregated = None if over is None else values_file.over_plain(over)
-    parts = [values_file.comparison_text(one, dataset=name) for name, one in found.items()]
-    text = "\n".join([*parts, *([] if over is None else [values_file.over_text(over)])])
+    plain = [{"dataset": name or None, **comparison.values_plain(one)} for name, one in found.items()]
+    aggregated = None if over is None else over_reports.values_plain(over)
+    parts = [comparison.values_text(one, dataset=name) for name, one in found.items()]
+    text = "\n".join([*parts, *([] if over is None else [over_reports.values_text(over)])])
     # One data set is the usual case: its pairs are at hand without asking for a data set.
     data = plain[0] if len(plain) == 1 else {"datasets": plain, "over_datasets": aggregated}
     return Answer(data, [Verbatim(text.removesuffix("\n"))])

@@ -13,7 +13,7 @@ from fairground.commands.runs import Run, RunList
 from fairground.commands.terminal import Verbatim
 from fairground.errors import require
 from fairground.files import write_atomically
-from fairground.reporting.find_runs import find_runs
+from fairground.reporting.study_results import find_runs
 
 #: ending of a table's file -> the function of `table_formats` that writes it
 FORMATS = {"md": "markdown", "tex": "latex", "csv": "csv_text"}

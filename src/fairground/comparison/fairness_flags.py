@@ -13,7 +13,7 @@ from fairground.comparison.fairness_rules import UNSAID, Difference, Evidence, f
 from fairground.comparison.run_scores import seed_of
 from fairground.errors import require
 from fairground.records.record import Provenance, RunRecord, SplitName, one_of_each_spec
-from fairground.spec.space import Range, end_of
+from fairground.spec.space import end_of
 from fairground.spec.study import SeedProcedure
 
 #: the methods concerned, a sentence, and why it matters
@@ -75,7 +75,6 @@ def check_fairness(
     metric: str,
     split: SplitName = "test",
     claims: Sequence[tuple[str, str]] = (),
-    ranges: Mapping[str, Range] | None = None,
     comparison: Comparison | None = None,
 ) -> FairnessResult:
     """Apply every rule and flag to the runs of each method, given under its label; `comparison` is what is claimed."""
@@ -87,7 +86,6 @@ def check_fairness(
         metric=metric,
         split=split,
         claims=tuple(claims),
-        ranges=dict(ranges or {}),
         comparison=comparison,
     )
     flags = [
@@ -189,12 +187,12 @@ def overlapping_claims(evidence: Evidence) -> Found:
 def on_a_bound(evidence: Evidence) -> Found:
     why = "The optimum may be outside; widen the range."
     for label, runs in evidence.done.items():
-        for text in dict.fromkeys(text for run in runs for text in _bounds_hit(run, evidence.ranges)):
+        for text in dict.fromkeys(text for run in runs for text in _bounds_hit(run)):
             yield (label,), f"{label}: {text} bound of its search range.", why
 
 
-def _bounds_hit(run: RunRecord, declared: Mapping[str, Range]) -> Iterator[str]:
-    ranges = {**declared, **({} if run.search is None else run.search.ranges)}
+def _bounds_hit(run: RunRecord) -> Iterator[str]:
+    ranges = {} if run.search is None else run.search.ranges
     parts = {part: found for part, found in run.spec.items() if isinstance(found, dict)} if ranges else {}
     for part, settings in parts.items():
         for key, value in settings.items():

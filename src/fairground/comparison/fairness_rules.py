@@ -14,7 +14,6 @@ from fairground.comparison.run_scores import seed_of
 from fairground.records.record import RunRecord, SplitName, one_of_each_spec
 from fairground.spec.declarations import declared
 from fairground.spec.identity import flatten
-from fairground.spec.space import Range
 
 #: what is compared, and so may differ
 COMPARED = ("loss", "miner", "regulariser", "sampler", "optimiser.loss_lr", "optimiser.loss_weight_decay")
@@ -27,16 +26,14 @@ UNSAID = "not set"
 class Evidence:
     """The runs of each method under its label, and what is to be concluded from them.
 
-    `claims` are pairs (better, worse) that are about to be asserted. `ranges` are the ranges that were searched, by
-    part, component and setting (`loss.triplet.margin`) or by setting alone (`optimiser.loss_lr`). `comparison` is the
-    one that readers see, where it has been made.
+    `claims` are pairs (better, worse) that are about to be asserted. `comparison` is the one that readers see, where it
+    has been made.
     """
 
     methods: Mapping[str, tuple[RunRecord, ...]]
     metric: str
     split: SplitName = "test"
     claims: tuple[tuple[str, str], ...] = ()
-    ranges: Mapping[str, Range] = field(default_factory=dict)
     comparison: Comparison | None = None
 
     @cached_property

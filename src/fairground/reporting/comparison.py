@@ -1,196 +1,142 @@
-"""Methods compared: table, verdicts and fairness, as text and JSON.
+"""A comparison in sentences and as JSON: of the methods of a result table, or of the values of a CSV file.
 
-The fairness rules come first. An unfair comparison is not shown, or, on request, shown with every row and verdict
-marked. The model is fitted once, when the result is built; pages, tables and figures read this one object.
+An unfair comparison is not shown, or, on request, shown with every row and verdict marked. The columns of a file of
+values are `method, seed, value`, optionally `dataset` and `fold`; folds are averaged within their repeat.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, get_args
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
 
-from fairground.comparison.comparison_result import LEVEL, Comparison, GeneralityKind, Pair, sentence_of
-from fairground.comparison.fairness_flags import FairnessResult, check_fairness
+from fairground.comparison.comparison_result import Comparison, GeneralityKind, Pair, sentence_of
 from fairground.comparison.generality import Generality
-from fairground.comparison.run_scores import join_folds
-from fairground.errors import require
+from fairground.comparison.run_scores import Values, join_folds
+from fairground.errors import InputError, require
+from fairground.files import read_csv, shown
 from fairground.records.record import RunRecord
 from fairground.records.run_folder import RunFolder
 from fairground.reporting import table_formats
-from fairground.reporting.headings import heading, shorten, show, unit
+from fairground.reporting.headings import clean, heading, shorten, show, unit
 from fairground.reporting.methods import ClassScores
 from fairground.reporting.tables import UNFAIR, ResultTable
 
 #: every pair of six methods
 MOST_TO_READ = 15
+NEEDED = ("method", "seed", "value")
+OPTIONAL = ("dataset", "fold")
+#: this many methods are 20,000 pairs
+MAX_METHODS = 200
 
 
-@dataclass(frozen=True, kw_only=True)
-class ComparisonResult:
-    """Whether some methods may be compared, their table, and the comparison of them by `metric`."""
+def compare_records(
+    records: Iterable[RunRecord],
+    *,
+    metric: str | None = None,
+    folders: Mapping[str, RunFolder] | None = None,
+    **settings: Any,
+) -> ResultTable:
+    """Compare the methods of some runs by `metric`, by default the metric of selection; folds are averaged.
 
-    fairness: FairnessResult
-    table: ResultTable
-    comparison: Comparison
-    metric: str
+    `settings` are those of `ResultTable.from_records`; over anything but seeds it needs the `folders` of the runs. The
+    table has one column for a given metric; where the methods may not be compared, every row says so.
+    """
+    kept = tuple(records)
+    classes = ClassScores(records=kept, folders=folders or {})
+    joined, has_all = join_folds(kept), metric is None
+    table = ResultTable.from_records(joined, primary=metric, has_all_metrics=has_all, classes=classes, **settings)
+    require(bool(table.comparisons), "no run has finished, so there is nothing to compare")
+    return table.shown()
 
-    @classmethod
-    def from_records(
-        cls,
-        records: Iterable[RunRecord],
-        *,
-        metric: str | None = None,
-        level: float = LEVEL,
-        margin: float | None = None,
-        over: GeneralityKind = "seeds",
-        folders: Mapping[str, RunFolder] | None = None,
-    ) -> "ComparisonResult":
-        """Compare the methods of some runs by `metric`, by default the metric of selection; folds are averaged.
 
-        `margin` is in the unit shown. `over` is what verdicts hold over; other than seeds it needs the `folders` of the
-        runs. The table has one column for a given metric.
-        """
-        kept = tuple(records)
-        classes = ClassScores(records=kept, folders=folders or {})
-        return cls.from_table(
-            ResultTable.from_records(
-                join_folds(kept),
-                primary=metric,
-                has_all_metrics=metric is None,
-                level=level,
-                margin=margin,
-                over=over,
-                classes=classes,
-            )
-        )
+def refusal(table: ResultTable) -> str:
+    """Return every difference with why it matters."""
+    return "\n".join([table.fairness.refusal(), *_listed(_differences(table))])
 
-    @classmethod
-    def from_table(cls, table: ResultTable) -> "ComparisonResult":
-        """Return whether the methods of a table may be compared, with the comparison of the table."""
-        metric = table.primary
-        comparison = table.comparisons.get(metric)
-        require(comparison is not None, "no run has finished, so there is nothing to compare")
-        assert comparison is not None
-        # Without a direction no method is called better.
-        has_direction = table.higher_is_better[metric] is not None
-        fairness = check_fairness(
-            {method.label: method.records for method in table.methods},
-            metric=metric,
-            split=table.split,
-            claims=[(pair.a, pair.b) for pair in comparison.pairs if pair.verdict == "better" and has_direction],
-            comparison=comparison,
-        )
-        shown = table if fairness.is_fair else table.marked_unfair()
-        return cls(fairness=fairness, table=shown, comparison=comparison, metric=metric)
 
-    @property
-    def pairs(self) -> Sequence[Pair]:
-        return self.comparison.pairs
+def text(table: ResultTable, *, hints: Sequence[str] = (), width: int | None = None) -> str:
+    """Return table, verdicts, flags and hints for a terminal of some width."""
+    pairs, read = table.comparison.pairs, pairs_to_read(table.comparison)
+    # Pairs that only lack a second run share one sentence.
+    lacking = [pair for pair in read if pair.low is None and pair.prospect == "advised"]
+    lacking = lacking if len(lacking) > 1 else []
+    verdicts = [sentence_in(table, pair) for pair in read if pair not in lacking]
+    if lacking:
+        verdicts.append(f"no verdict on {len(lacking)} pairs: a verdict needs at least two runs of each method")
+    lines = [how_to_read(table)] if pairs else []
+    lines += _listed(("" if table.is_fair else UNFAIR) + verdict for verdict in verdicts)
+    if len(read) < len(pairs):
+        lines += _listed([f"and {len(pairs) - len(read)} pairs without the first method: --json has all"])
+    lines += [*reservations(table), *_titled("Hints:", hints)]
+    further = "".join(f"{line}\n" for line in lines)
+    return f"{table_formats.text(table, width=width)}\n{table_formats.folded(further, width)}"
 
-    @property
-    def best(self) -> tuple[str, ...]:
-        """Every method that no other is better than; empty without a direction."""
-        return self.comparison.best if self.has_direction else ()
 
-    @property
-    def is_fair(self) -> bool:
-        return self.fairness.is_fair
+def reservations(table: ResultTable) -> list[str]:
+    """Return what is unfair and the caveats, as lines."""
+    flags = [f"{flag.flag}: {flag}" for flag in table.fairness.flags]
+    return [*_titled("Unfair, and shown anyway:", _differences(table)), *_titled("Caveats:", flags)]
 
-    def refusal(self) -> str:
-        """Return every difference with why it matters."""
-        return "\n".join([self.fairness.refusal(), *_listed(_differences(self.fairness))])
 
-    def text(self, *, hints: Sequence[str] = (), width: int | None = None) -> str:
-        """Return table, verdicts, flags and hints for a terminal of some width."""
-        shown = self.pairs_to_read()
-        # Pairs that only lack a second run share one sentence.
-        lacking = [pair for pair in shown if pair.low is None and pair.prospect == "advised"]
-        lacking = lacking if len(lacking) > 1 else []
-        verdicts = [self.sentence(pair) for pair in shown if pair not in lacking]
-        if lacking:
-            verdicts.append(f"no verdict on {len(lacking)} pairs: a verdict needs at least two runs of each method")
-        lines = [self.how_to_read()] if self.pairs else []
-        lines += _listed(("" if self.is_fair else UNFAIR) + verdict for verdict in verdicts)
-        if len(shown) < len(self.pairs):
-            lines += _listed([f"and {len(self.pairs) - len(shown)} pairs without the first method: --json has all"])
-        lines += [*self.reservations(), *_titled("Hints:", hints)]
-        further = "".join(f"{line}\n" for line in lines)
-        return f"{table_formats.text(self.table, width=width)}\n{table_formats.folded(further, width)}"
+def how_to_read(table: ResultTable) -> str:
+    """Return the metric of the comparison and what its intervals guarantee."""
+    metric, found = table.primary, table.comparison
+    if not has_intervals(found):
+        return f"By {heading(metric)}; single runs have no interval:"
+    margin, n_pairs = f"{show(metric, found.margin)}{unit(metric)}", len(found.pairs)
+    at_once = f"intervals of all {n_pairs} pairs hold at once" if n_pairs > 1 else "the interval holds"
+    kinds = {"classes": " for other test classes", "both": " for other seeds and test classes at once"}
+    looks = "" if table.waves is None else " over all looks"
+    held = f"{at_once}{looks} at {100 * found.level:g} %{kinds.get(found.pairs[0].over, '')}"
+    return f"By {heading(metric)}, {held}; equivalent is within ±{margin}:"
 
-    def reservations(self) -> list[str]:
-        """Return what is unfair and the caveats, as lines."""
-        flags = [f"{flag.flag}: {flag}" for flag in self.fairness.flags]
-        return [
-            *_titled("Unfair, and shown anyway:", _differences(self.fairness)),
-            *_titled("Caveats:", flags),
-        ]
 
-    def how_to_read(self) -> str:
-        """Return the metric of the comparison and what its intervals guarantee."""
-        found, n_pairs = self.comparison, len(self.pairs)
-        if not self.has_intervals:
-            return f"By {heading(self.metric)}; single runs have no interval:"
-        margin = f"{show(self.metric, found.margin)}{unit(self.metric)}"
-        at_once = f"intervals of all {n_pairs} pairs hold at once" if n_pairs > 1 else "the interval holds"
-        kinds = {"classes": " for other test classes", "both": " for other seeds and test classes at once"}
-        over = kinds.get(self.pairs[0].over, "") if self.pairs else ""
-        looks = "" if self.table.waves is None else " over all looks"
-        held = f"{at_once}{looks} at {100 * found.level:g} %{over}"
-        return f"By {heading(self.metric)}, {held}; equivalent is within ±{margin}:"
+def has_intervals(comparison: Comparison) -> bool:
+    """Tell whether any pair has an interval, so that there can be verdicts."""
+    return any(pair.low is not None for pair in comparison.pairs)
 
-    @property
-    def has_intervals(self) -> bool:
-        """Tell whether any pair has an interval, so that there can be verdicts."""
-        return any(pair.low is not None for pair in self.pairs)
 
-    def pairs_to_read(self) -> list[Pair]:
-        """Return all pairs while they are few, otherwise those of the method with the best mean."""
-        if len(self.pairs) <= MOST_TO_READ:
-            return list(self.pairs)
-        leader = (self.comparison.repeated.methods or self.comparison.methods)[0].name
-        return [pair for pair in self.pairs if leader in (pair.a, pair.b)]
+def pairs_to_read(comparison: Comparison) -> list[Pair]:
+    """Return all pairs while they are few, otherwise those of the method with the best mean."""
+    if len(comparison.pairs) <= MOST_TO_READ:
+        return list(comparison.pairs)
+    leader = (comparison.repeated.methods or comparison.methods)[0].name
+    return [pair for pair in comparison.pairs if leader in (pair.a, pair.b)]
 
-    @property
-    def has_direction(self) -> bool:
-        return self.table.higher_is_better[self.metric] is not None
 
-    def sentence(self, pair: Pair) -> str:
-        return sentence(pair, self.metric, has_direction=self.has_direction)
-
-    def plain(self, *, is_shown: bool) -> dict[str, Any]:
-        """Return everything as JSON-ready data; rows and verdicts only when they may be shown."""
-        rows, level = [], self.comparison.level
-        for row in self.table.rows if is_shown else ():
-            found = {metric: cell.interval for metric, cell in row.cells.items()}
-            scores = {
-                metric: span
-                and {
-                    **{key: getattr(span, key) for key in ("mean", "low", "high", "n")},
-                    "level": level,
-                    "kind": "model",
-                }
-                for metric, span in found.items()
-            }
-            counts = {"n_done": row.n_done, "n_runs": row.n_runs}
-            rows.append({"method": row.label, "key": row.method.key, **counts, "scores": scores})
-        return {
-            "is_fair": self.is_fair,
-            "metric": self.metric,
-            "higher_is_better": self.table.higher_is_better[self.metric],
-            "split": self.table.split,
-            "differences": [dict(vars(difference)) for difference in self.fairness.differences],
-            "flags": [dict(vars(flag)) for flag in self.fairness.flags],
-            "rows": rows,
-            "level": level,
-            "margin": self.comparison.margin,
-            "pairs": [plain_pair(pair, self.sentence(pair)) for pair in self.pairs] if is_shown else [],
-            "best": list(self.best) if is_shown else [],
-        }
+def plain(table: ResultTable, *, is_shown: bool = True) -> dict[str, Any]:
+    """Return everything as JSON-ready data; rows and verdicts only when they may be shown."""
+    rows, level = [], table.comparison.level
+    for row in table.rows if is_shown else ():
+        scores: dict[str, object] = {}
+        for metric, span in ((metric, cell.interval) for metric, cell in row.cells.items()):
+            ends = {key: getattr(span, key) for key in ("mean", "low", "high", "n")} if span is not None else {}
+            scores[metric] = {**ends, "level": level, "kind": "model"} if ends else None
+        counts = {"n_done": row.n_done, "n_runs": row.n_runs}
+        rows.append({"method": row.label, "key": row.method.key, **counts, "scores": scores})
+    pairs = table.comparison.pairs if is_shown else ()
+    return {
+        "is_fair": table.is_fair,
+        "metric": table.primary,
+        "higher_is_better": table.higher_is_better[table.primary],
+        "split": table.split,
+        "differences": [dict(vars(difference)) for difference in table.fairness.differences],
+        "flags": [dict(vars(flag)) for flag in table.fairness.flags],
+        "rows": rows,
+        "level": level,
+        "margin": table.comparison.margin,
+        "pairs": [plain_pair(pair, sentence_in(table, pair)) for pair in pairs],
+        "best": list(table.best) if is_shown else [],
+    }
 
 
 def plain_pair(pair: Pair, sentence: str) -> dict[str, Any]:
-    """Return a pair with its verdict as JSON-ready data."""
     numbers = ("difference", "low", "high", "p", "p_alone", "verdict", "reason", "n_a", "n_b", "more_seeds")
     return {**{key: getattr(pair, key) for key in ("a", "b", *numbers)}, "sentence": sentence}
+
+
+def sentence_in(table: ResultTable, pair: Pair) -> str:
+    return sentence(pair, table.primary, has_direction=table.has_direction)
 
 
 def sentence(pair: Pair, metric: str, *, has_direction: bool = True) -> str:
@@ -200,8 +146,8 @@ def sentence(pair: Pair, metric: str, *, has_direction: bool = True) -> str:
     return sentence_of(short, show=lambda value: show(metric, value), unit=unit(metric), better=better)
 
 
-def _differences(fairness: FairnessResult) -> list[str]:
-    return [f"{difference.rule}: {difference}" for difference in fairness.differences]
+def _differences(table: ResultTable) -> list[str]:
+    return [f"{difference.rule}: {difference}" for difference in table.fairness.differences]
 
 
 def _titled(title: str, rows: Sequence[str]) -> list[str]:
@@ -213,47 +159,32 @@ def _listed(lines: Iterable[str]) -> list[str]:
     return [f"  {shorten(line, 1000)}" for line in lines]
 
 
-class Chance(NamedTuple):
-    """One method: its probability of being the best, and what would settle it against the leader."""
+def confidence_of(table: ResultTable, generality: Generality | None = None) -> dict[str, Any] | None:
+    """Return what the comparison says, and over what it holds where that is known; nothing for one method alone.
 
-    label: str
-    probability: float
-    shown: str
-    is_among_best: bool
-    settled_by: str
-
-
-class Confidence(NamedTuple):
-    """`sentences` are verdicts on pairs; `n_more` is how many more pairs there are.
-
-    `by_kind` are the same pairs (names, difference, cells) over seeds, over `n_classes` test classes and over both.
+    `sentences` are verdicts on pairs; `n_more` is how many more pairs there are. `chances` are each method's
+    probability of being the best and what would settle it against the leader. `by_kind` are the same pairs (names,
+    difference, cells) over seeds, over `n_classes` test classes and over both.
     """
-
-    sentences: list[str]
-    n_more: int
-    chances: list[Chance]
-    by_kind: list[tuple[str, str, str, list[str]]]
-    n_classes: int
-
-
-def confidence_of(found: ComparisonResult, generality: Generality | None = None) -> Confidence | None:
-    """Return what the comparison says, and over what it holds where that is known; nothing for one method alone."""
+    found, metric = table.comparison, table.primary
     if not found.pairs:
         return None
-    read = found.pairs_to_read()
+    read = pairs_to_read(found)
     by_kind = []
     for pair in read if generality is not None else ():
         assert generality is not None
         kinds = [generality.over(kind).pair(pair.a, pair.b) for kind in get_args(GeneralityKind)]
-        cells = [_shown_interval(found.metric, one, leader=pair.a) for one in kinds]
-        by_kind.append((pair.a, pair.b, show(found.metric, abs(pair.difference)), cells))
-    return Confidence(
-        sentences=[shorten(found.sentence(pair), 400) for pair in read],
-        n_more=len(found.pairs) - len(read),
-        chances=_chances(found) if found.has_direction else [],
-        by_kind=by_kind,
-        n_classes=0 if generality is None else generality.n_classes,
-    )
+        cells = [_shown_interval(metric, one, leader=pair.a) for one in kinds]
+        by_kind.append((pair.a, pair.b, show(metric, abs(pair.difference)), cells))
+    return {
+        "how_to_read": how_to_read(table)[:-1],
+        "has_intervals": has_intervals(found),
+        "sentences": [shorten(sentence_in(table, pair), 400) for pair in read],
+        "n_more": len(found.pairs) - len(read),
+        "chances": _chances(table) if table.has_direction else [],
+        "by_kind": by_kind,
+        "n_classes": 0 if generality is None else generality.n_classes,
+    }
 
 
 def _shown_interval(metric: str, pair: Pair, *, leader: str) -> str:
@@ -266,26 +197,88 @@ def _shown_interval(metric: str, pair: Pair, *, leader: str) -> str:
     return f"[{', '.join(show(metric, end) for end in ahead)}] {pair.verdict.replace('unsettled', 'not settled')}"
 
 
-def _chances(found: ComparisonResult) -> list[Chance]:
+def _chances(table: ResultTable) -> list[dict[str, Any]]:
     chances = []
-    for method in found.comparison.methods:
+    for method in table.comparison.methods:
         chance = method.probability_best
         if chance is None:
             continue
         # A method that may be best is never shown as impossible or certain.
         shown = "above 99 %" if 0.995 < chance < 1 else f"{100 * chance:.0f} %"
         shown = "below 1 %" if method.is_among_best and chance < 0.005 else shown
-        chances.append(Chance(method.name, chance, shown, method.is_among_best, _settled_by(found, method.name)))
-    return sorted(chances, key=lambda chance: -chance.probability)
+        row = {"label": method.name, "probability": chance, "shown": shown, "is_among_best": method.is_among_best}
+        chances.append({**row, "settled_by": _settled_by(table, method.name)})
+    return sorted(chances, key=lambda row: -row["probability"])
 
 
-def _settled_by(found: ComparisonResult, name: str) -> str:
-    leader = found.comparison.repeated.methods[0].name
+def _settled_by(table: ResultTable, name: str) -> str:
+    leader = table.comparison.repeated.methods[0].name
     if name == leader:
-        return f"{found.table.extreme} mean"
-    pair = found.comparison.pair(leader, name)
+        return f"{table.extreme} mean"
+    pair = table.comparison.pair(leader, name)
     if pair.is_settled:
         return "equivalent" if pair.verdict == "equivalent" else "settled"
     if pair.prospect != "advised":
         return {"follow": "more follow", "limit": "limit reached", "none": "no more"}[pair.prospect]
     return "none within reach" if pair.more_seeds is None else f"about {pair.more_seeds} more"
+
+
+def read_values(path: Path) -> dict[str, Values]:
+    """Return the values of each data set ("" where the file names none) by method and seed, folds by name."""
+    table = read_csv(path)
+    missing = [name for name in NEEDED if name not in table.columns]
+    require(
+        not missing,
+        f"{path} needs the columns {', '.join(NEEDED)}, and may have {', '.join(OPTIONAL)}; "
+        f"{', '.join(missing)} is missing from {', '.join(table.columns)}",
+    )
+    read: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
+    for cells, line in zip(table.rows, table.lines, strict=True):
+        row, where = dict(zip(table.columns, cells, strict=True)), f"{path}, line {line}"
+        cell = {name: row.get(name, "").strip() for name in (*NEEDED, *OPTIONAL)}
+        for name in NEEDED:
+            require(cell[name] != "", f"{where}: {name} is empty")
+        try:
+            value = float(cell["value"])
+        except ValueError as error:
+            raise InputError(f"{where}: value must be a number; got {shown(cell['value'])}") from error
+        folds = read.setdefault(cell["dataset"], {}).setdefault(cell["method"], {}).setdefault(cell["seed"], {})
+        fold = f", fold {cell['fold']}" if cell["fold"] else ""
+        complaint = f"{where}: method '{cell['method']}', seed {cell['seed']}{fold} is given twice"
+        require(cell["fold"] not in folds, clean(complaint))
+        folds[cell["fold"]] = value
+    require(len(read) > 0, f"{path} has no values below its heading")
+    most = max(map(len, read.values()))
+    require(most <= MAX_METHODS, f"{path} has {most:,} methods; at most {MAX_METHODS} can be compared in pairs")
+    return {
+        dataset: {
+            method: {seed: folds[""] if set(folds) == {""} else folds for seed, folds in seeds.items()}
+            for method, seeds in methods.items()
+        }
+        for dataset, methods in read.items()
+    }
+
+
+def values_text(comparison: Comparison, *, dataset: str = "") -> str:
+    """Return the best method, each method's mean, and the verdict on every pair of a file's values."""
+    rows = []
+    for method in comparison.methods:
+        half = "" if method.half_width is None else f" ± {method.half_width:.4g}"
+        rows.append((method.name, str(method.n), f"{method.mean:.4g}{half}"))
+    name = f"{clean(dataset)}: " if dataset else ""
+    lines = [f"{name}{shorten(comparison.sentence, 1000)}"]
+    lines.append(table_formats.text_table([("method", "n", "value"), *rows]))
+    if comparison.pairs:
+        at = f"{100 * comparison.level:g} %"
+        lines.append(f"Intervals of differences hold at once at {at}; equivalent is within ±{comparison.margin:g}:")
+    return "\n".join([*lines, *_listed(pair.sentence for pair in comparison.pairs)]) + "\n"
+
+
+def values_plain(comparison: Comparison) -> dict[str, Any]:
+    """Return the comparison of a file's values as JSON-ready data."""
+    return {
+        **{key: getattr(comparison, key) for key in ("level", "margin", "higher_is_better", "sentence", "is_settled")},
+        "best": list(comparison.best),
+        "methods": [dict(vars(method)) for method in comparison.methods],
+        "pairs": [plain_pair(pair, pair.sentence) for pair in comparison.pairs],
+    }

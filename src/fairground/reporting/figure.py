@@ -19,7 +19,6 @@ from fairground.errors import DataError
 from fairground.records.arrays import read_arrays
 from fairground.records.record import RunRecord
 from fairground.reporting import figures
-from fairground.reporting.comparison import ComparisonResult
 from fairground.reporting.drawing import Draw, Size, series_of, svg_for_page, write_figure
 from fairground.reporting.headings import clean, heading, shorten, unit
 from fairground.reporting.methods import Method
@@ -41,14 +40,13 @@ PRECISION_AT_1 = ("recall@1", "precision@1")
 class FigureInputs:
     """`runs` are those of the section `key`, folds averaged; `folds` the same before.
 
-    `comparison` is there if a run is done; `concatenated` is the table of the joined models.
+    `concatenated` is the table of the joined models.
     """
 
     key: SectionKey
     runs: RunSet
     table: ResultTable
     folds: tuple[RunRecord, ...] = ()
-    comparison: ComparisonResult | None = None
     concatenated: ResultTable | None = None
 
     @property

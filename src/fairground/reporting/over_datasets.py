@@ -4,13 +4,14 @@ Only methods that every data set has are ranked, by the metric that all tables a
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairground.comparison.comparison_result import LEVEL
 from fairground.comparison.over_datasets import Aggregate, OverDatasets, over_datasets
 from fairground.errors import InputError, require
+from fairground.reporting import comparison
 from fairground.reporting.comparison import plain_pair, sentence
 from fairground.reporting.headings import heading, shorten, show, unit
 from fairground.reporting.table_formats import text_table
@@ -45,7 +46,7 @@ class OverTables:
     @property
     def rows(self) -> list[tuple[str, str, str]]:
         """Method, mean rank and interquartile mean, each with its interval, best rank first."""
-        return [(one.name, shown_rank(one), self._iqm(one)) for one in self.found.aggregates]
+        return [(one.name, _rank(one), self._iqm(one)) for one in self.found.aggregates]
 
     @property
     def sentences(self) -> list[str]:
@@ -69,17 +70,13 @@ class OverTables:
         return [figure for figure in (ranks, profiles) if figure is not None]
 
     def text(self) -> str:
-        return over_text(f"Over data sets. {self.lead}", self.rows, self.sentences)
+        return _text(f"Over data sets. {self.lead}", self.rows, self.sentences)
 
     def plain(self) -> dict[str, Any]:
         """Return everything as JSON-ready data."""
         pairs = zip(self.found.improvement.pairs, self.sentences, strict=True)
-        return {
-            "metric": self.metric,
-            **plain_aggregates(self.found),
-            "left_out": list(self.left_out),
-            "pairs": [plain_pair(pair, said) for pair, said in pairs],
-        }
+        described = [plain_pair(pair, said) for pair, said in pairs]
+        return {"metric": self.metric, **_plain(self.found), "left_out": list(self.left_out), "pairs": described}
 
     def _iqm(self, one: Aggregate) -> str:
         # Few data sets give wide intervals, but a share is at most 1 and, unless its mean is negative, at least 0.
@@ -88,18 +85,31 @@ class OverTables:
         return f"{show(self.metric, one.iqm)} [{low}, {high}]{unit(self.metric)}"
 
 
-def shown_rank(one: Aggregate) -> str:
+def values_text(found: OverDatasets) -> str:
+    """Return ranks, interquartile means and mean differences of a file's values for a terminal."""
+    rows = [
+        (one.name, _rank(one), f"{one.iqm:.4g} [{one.iqm_low:.4g}, {one.iqm_high:.4g}]") for one in found.aggregates
+    ]
+    at = f"{100 * found.level:g} %"
+    lead = f"Over {len(found.datasets)} data sets. Rank 1 is best; the intervals of all ranks hold at once at {at}:"
+    return _text(lead, rows, [pair.sentence for pair in found.improvement.pairs])
+
+
+def values_plain(found: OverDatasets) -> dict[str, Any]:
+    return {**_plain(found), "improvement": comparison.values_plain(found.improvement)}
+
+
+def _rank(one: Aggregate) -> str:
     return f"{one.rank:.2f} [{one.rank_low:.2f}, {one.rank_high:.2f}]"
 
 
-def over_text(lead: str, rows: Sequence[Sequence[str]], sentences: Iterable[str]) -> str:
-    """Return ranks, interquartile means and mean differences for a terminal."""
+def _text(lead: str, rows: Sequence[Sequence[str]], sentences: Sequence[str]) -> str:
     table = text_table([("method", "mean rank", "interquartile mean"), *rows])
     verdicts = [f"  {shorten(one, 1000)}" for one in sentences]
     return "\n".join([lead, table, "Mean differences over data sets:", *verdicts]) + "\n"
 
 
-def plain_aggregates(found: OverDatasets) -> dict[str, Any]:
+def _plain(found: OverDatasets) -> dict[str, Any]:
     return {
         "datasets": list(found.datasets),
         "level": found.level,

@@ -18,11 +18,11 @@ from fairground.papers.expected_runs import ensemble_protocol
 from fairground.papers.reproduction import compare_with_published, repeats_of
 from fairground.records.record import RunRecord, one_of_each_spec
 from fairground.reporting import sentences, table_formats
-from fairground.reporting.comparison import ComparisonResult, confidence_of
-from fairground.reporting.drawing import panels, svg_for_page, write_figure
-from fairground.reporting.figure import WIDTH, FigureInputs, figures_of
+from fairground.reporting.comparison import confidence_of
+from fairground.reporting.drawing import panels, write_figure
+from fairground.reporting.figure import FigureInputs, figures_of
 from fairground.reporting.figures.embedding_map import maps_of
-from fairground.reporting.figures.scores_and_cost import learning_curves_of, score_bars_of
+from fairground.reporting.figures.scores_and_cost import curve_keys, curve_panel, curves_of, score_panel
 from fairground.reporting.headings import clean, duration, shorten
 from fairground.reporting.methods import ClassScores
 from fairground.reporting.over_datasets import OverTables, over_tables_if_any
@@ -97,28 +97,22 @@ def page_text(
 def picture(records: Iterable[RunRecord], out: Path, *, names: Mapping[str, str] | None = None) -> Path:
     """Write scores and learning curves side by side into one PNG, SVG or PDF file."""
     table = ResultTable.from_records(records, names=names)
-    scores, curves = score_bars_of(table), learning_curves_of(table)
-    draw = panels([scores.panel(), curves.panel()], keys=curves.keys, width_ratios=(1.15, 1))
-    return write_figure(draw, (13, max(4.2, scores.height)), out)
+    scores = score_panel(table)
+    draw = panels([scores, curve_panel(table)], keys=curve_keys(table), width_ratios=(1.15, 1))
+    return write_figure(draw, (13, max(4.2, 0.9 + 0.42 * len(scores.rows))), out)
 
 
 def inputs_of(runs: RunSet) -> dict[SectionKey, FigureInputs]:
-    """Return the table, the comparison and the runs of every section; unfair tables say so on every row."""
+    """Return the table and the runs of every section; unfair tables say so on every row."""
     found: dict[SectionKey, FigureInputs] = {}
     for key, some in runs.sections().items():
         joined = tuple(join_folds(some.records))
         names = names_of_joined(some.records, joined, some.names)
-        table = ResultTable.from_records(joined, names=names, primary=some.metric)
-        comparison = None
-        if any(record.state == "done" for record in joined):
-            comparison = ComparisonResult.from_table(table)
-            table = comparison.table
-        found[key] = FigureInputs(
-            key=key, runs=replace(some, records=joined), folds=some.records, table=table, comparison=comparison
-        )
+        table = ResultTable.from_records(joined, names=names, primary=some.metric).shown()
+        found[key] = FigureInputs(key=key, runs=replace(some, records=joined), folds=some.records, table=table)
     for (data, protocol), inputs in found.items():
         concatenated = found.get((data, ensemble_protocol(protocol)))
-        if concatenated is not None and concatenated.comparison is not None:
+        if concatenated is not None and concatenated.table.comparisons:
             found[data, protocol] = replace(inputs, concatenated=concatenated.table)
     return found
 
@@ -129,22 +123,15 @@ def sections_of(inputs: Mapping[SectionKey, FigureInputs]) -> list[dict[str, Any
 
 
 def _section(anchor: str, inputs: FigureInputs, others: Mapping[SectionKey, FigureInputs]) -> dict[str, Any]:
-    table, comparison, protocol = inputs.table, inputs.comparison, clean(inputs.key[1])
+    table, protocol = inputs.table, clean(inputs.key[1])
     models: sentences.Models = "separated" if (inputs.key[0], ensemble_protocol(inputs.key[1])) in others else ""
     if any("ensemble" in record.spec for record in inputs.folds):
         models = "concatenated"
     repeats = repeats_of(inputs.folds)
     labels = _labels(repeats, table)
     generality = _generality(inputs)
-    unfair = comparison.fairness.refusal() if comparison is not None and not comparison.is_fair else None
-    drawn: dict[str, Any] = {"bars": score_bars_of(table), "curves": learning_curves_of(table)}
-    sizes = {"bars": (WIDTH, drawn["bars"].height), "curves": (WIDTH, 4.2)}
-    svgs = {
-        f"{name}_svg": svg_for_page(
-            panels([one.panel()]), sizes[name], prefix=f"{anchor}-{name}", description=one.description
-        )
-        for name, one in drawn.items()
-    }
+    unfair = None if table.is_fair else table.fairness.refusal()
+    figures = [(figure, figure.svg(anchor)) for figure in figures_of(inputs)]
     return {
         "anchor": anchor,
         "title": f"{inputs.dataset}, {models} models" if models else f"{inputs.dataset}, {protocol}",
@@ -156,13 +143,14 @@ def _section(anchor: str, inputs: FigureInputs, others: Mapping[SectionKey, Figu
         "question": sentences.question_of(table, inputs.dataset, models),
         "headline": sentences.headline_of(table, unfair=unfair, generality=generality),
         "card": _card([flatten(record.spec) for record in one_of_each_spec(inputs.folds)]),
-        **drawn,
-        **svgs,
+        "scores": score_panel(table),
+        "curves": curves_of(table),
+        "drawn": {figure.name: svg for figure, svg in figures},
         "notes": sentences.notes_of(table),
-        "comparison": comparison,
-        "confidence": None if comparison is None else confidence_of(comparison, generality),
+        "fairness": table.fairness if table.comparisons else None,
+        "confidence": confidence_of(table, generality) if table.comparisons else None,
         "published": compare_with_published(repeats, labels),
-        "figures": [(figure, figure.svg(anchor)) for figure in figures_of(inputs) if figure.is_for_page],
+        "figures": [(figure, svg) for figure, svg in figures if figure.is_for_page],
         "maps": maps_of(inputs),
         "labels": labels,
     }
@@ -212,7 +200,7 @@ def _card(flat: Sequence[Mapping[str, str]]) -> dict[str, str]:
 def _over_sections(sections: Sequence[Mapping[str, Any]]) -> OverTables | None:
     """Compare the methods that all data sets share, by the metric that they share."""
     single = [section for section in sections if section["models"] != "concatenated"]
-    is_fair = all(section["comparison"] is not None and section["comparison"].is_fair for section in single)
+    is_fair = all(section["fairness"] is not None and section["fairness"].is_fair for section in single)
     return over_tables_if_any([(section["dataset"], section["table"]) for section in single]) if is_fair else None
 
 

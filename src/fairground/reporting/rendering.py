@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fairground.files import write_atomically
 from fairground.reporting.drawing import DARK, LIGHT, css_variables, dash_of, series_of
-from fairground.reporting.headings import clean, duration, heading, shorten, show, show_interval, size
+from fairground.reporting.headings import clean, duration, heading, shorten, show, show_interval, size, unit
 from fairground.reporting.table_formats import MARKS
 
 if TYPE_CHECKING:
@@ -80,6 +80,6 @@ def _environment() -> "Environment":
     # `drawn` passes our own drawings, styles and scripts unescaped, nothing else.
     made.filters.update(filters, breakable=breakable, drawn=Markup)
     made.globals.update(
-        show=show, show_interval=show_interval, series_of=series_of, chip_dashes=chip_dashes, marks=MARKS
+        show=show, show_interval=show_interval, unit=unit, series_of=series_of, chip_dashes=chip_dashes, marks=MARKS
     )
     return made

@@ -12,7 +12,6 @@ from fairground.papers.expected_runs import ensemble_protocol
 from fairground.records.record import RunRecord, one_of_each_spec
 from fairground.records.run_folder import RunFolder, folder_names
 from fairground.spec.identity import data_name
-from fairground.spec.space import Range
 from fairground.studies.folder import Trial
 
 #: what a section of a page is about: the data set and the protocol
@@ -24,7 +23,7 @@ class RunSet:
     """Records with the files of their runs, and how to show them.
 
     `folders` are by run; `trials` are searches by section, then by method's name; `names` are methods' names by hash;
-    `ranges` are what was searched; `metric` ranks the methods (default: the metric of selection); `title` is the
+    `metric` ranks the methods (default: the metric of selection); `title` is the
     study's question; `follows` and `differs` describe the study's relation to its paper.
     """
 
@@ -32,7 +31,6 @@ class RunSet:
     folders: Mapping[str, RunFolder] = field(default_factory=dict)
     trials: Mapping[SectionKey, Mapping[str, Sequence[Trial]]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
-    ranges: Mapping[str, Range] = field(default_factory=dict)
     metric: str | None = None
     title: str = ""
     follows: str = ""

@@ -8,17 +8,20 @@ from typing import Any
 
 from fairground.comparison.comparison_result import Interval
 from fairground.comparison.run_scores import join_folds, seed_of
+from fairground.errors import InputError, require
+from fairground.papers.reproduction import without_fold
 from fairground.records.record import RunRecord
-from fairground.reporting import table_formats
-from fairground.reporting.comparison import ComparisonResult
+from fairground.records.store import Store
+from fairground.reporting import comparison, table_formats
 from fairground.reporting.headings import with_unit
 from fairground.reporting.methods import methods_of
 from fairground.reporting.page import build_page
 from fairground.reporting.run_set import RunSet, SectionKey, names_of_joined, section_key, with_ensembles_apart
 from fairground.reporting.tables import MethodComparer, ResultTable
+from fairground.spec.identity import canonical_json
 from fairground.spec.measurement_names import declared_metric
-from fairground.studies.folder import Trial, counts
-from fairground.studies.run_study import JobResult
+from fairground.studies.folder import Trial, begun_hint, counts, find_begun
+from fairground.studies.run_study import JobResult, results_so_far
 from fairground.studies.search_analysis import expected_best, importance, on_bounds
 
 
@@ -37,15 +40,10 @@ class StudyTable:
         joined = join_folds(self.records)
         return ResultTable.from_records(joined, names=names_of_joined(self.records, joined, self.names))
 
-    @cached_property
-    def compared(self) -> ComparisonResult | None:
-        """Whether the methods may be compared; None while no run is done."""
-        return ComparisonResult.from_table(self.table) if self.table.comparisons else None
-
     def text(self, *, width: int | None = None) -> str:
         """Return the table under its heading, with its caveats."""
-        shown = table_formats.text(self.table if self.compared is None else self.compared.table, width=width)
-        further = "" if self.compared is None else "".join(f"{line}\n" for line in self.compared.reservations())
+        further = "".join(f"{line}\n" for line in comparison.reservations(self.table)) if self.table.comparisons else ""
+        shown = table_formats.text(self.table.shown(), width=width)
         return f"{table_formats.folded(self.title, width)}\n{shown}{table_formats.folded(further, width)}"
 
 
@@ -135,9 +133,9 @@ def intervals_of(
             declared = declared_metric(metric)
             is_higher = declared is None or declared.higher_is_better
             values = {label: by_seed for label, by_seed in values.items() if by_seed}
-            comparison = comparer.compare(metric, values, is_higher=is_higher, is_planned=False)
+            compared = comparer.compare(metric, values, is_higher=is_higher, is_planned=False)
             for result, _ in some:
-                span = comparison.interval(result.job.method.label)
+                span = compared.interval(result.job.method.label)
                 if span is not None:
                     found.setdefault((result.job.label, way), {})[metric] = span
     return found
@@ -197,3 +195,48 @@ def _search_lines(result: JobResult) -> list[str]:
         lines.append(f"  trial {result.selected.trial} selected{shown}: {settings}")
         lines += [f"  warning: {word}" for word in on_bounds(result.job.ranges(), result.selected.settings)]
     return [*lines, *(f"  warning: not joined: {word}" for word in dict.fromkeys(result.complaints))]
+
+
+def find_runs(names: Sequence[str], home: Path) -> RunSet:
+    """Return the runs of one study, or runs and methods by hash; without names, all runs except trials."""
+    store = Store(home)
+    if len(names) == 1 and not _is_run(store, names[0]):
+        return _of_study(names[0], home)
+    found: dict[str, RunRecord] = {}
+    for name in names:
+        found |= {run.name: run for run in list(store.records(method=name)) or [store.get(name)]}
+    if not names:
+        found = {run.name: run for run in store.records() if not run.is_trial}
+    require(len(found) > 0, f"there is no run to report in {home}; `fairground demo` makes some")
+    return RunSet.in_home(with_ensembles_apart(found.values()), home)
+
+
+def _of_study(name: str, home: Path) -> RunSet:
+    """Return the finished runs of a study whose selection is over, with its joined models."""
+    study = find_begun(home, name)
+    hint = begun_hint(home, name)
+    require(study is not None, f"no study or run '{name}' in {home}.{hint} `fairground list runs` lists them.")
+    assert study is not None
+    ensembles = [record for record in Store(home).records() if "ensemble" in record.spec]
+    results = []
+    for result in results_so_far(study, home=home):
+        keys = {_repeat(run) for run in result.runs}
+        results.append(replace(result, joined=tuple(one for one in ensembles if _repeat(one) in keys)))
+    runs = from_study(results, home=home, title=study.question or study.name)
+    hint = f"`fairground study status {study.name}` shows its progress"
+    require(len(runs.records) > 0, f"study {study.name} has no final run yet: {hint}")
+    return runs
+
+
+def _is_run(store: Store, name: str) -> bool:
+    if store.names(method=name):
+        return True
+    try:
+        store.resolve(name)
+    except InputError:
+        return False
+    return True
+
+
+def _repeat(record: RunRecord) -> str:
+    return canonical_json({**without_fold(record.spec), "ensemble": None})

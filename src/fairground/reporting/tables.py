@@ -13,6 +13,7 @@ from typing import Literal
 
 from fairground.comparison.compare_values import compare_values
 from fairground.comparison.comparison_result import LEVEL, Comparison, GeneralityKind, Interval
+from fairground.comparison.fairness_flags import FairnessResult, check_fairness
 from fairground.comparison.run_scores import seed_of
 from fairground.comparison.sequential import Wave, compare_in_waves
 from fairground.errors import require
@@ -88,7 +89,6 @@ class ResultTable:
     comparisons: Mapping[str, Comparison]
     methods: tuple[Method, ...]
     waves: WaveStatus | None = None
-    is_fair: bool = True
 
     @classmethod
     def from_records(
@@ -166,11 +166,44 @@ class ResultTable:
         return {label: values for label, values in found.items() if values}
 
     @property
+    def comparison(self) -> Comparison:
+        """The comparison by the primary metric, there if a run has finished."""
+        return self.comparisons[self.primary]
+
+    @property
+    def has_direction(self) -> bool:
+        return self.higher_is_better.get(self.primary) is not None
+
+    @property
+    def best(self) -> tuple[str, ...]:
+        """Every method that no other is better than; empty without a direction."""
+        return self.comparison.best if self.has_direction else ()
+
+    @property
     def extreme(self) -> str:
         return "lowest" if self.higher_is_better.get(self.primary) is False else "highest"
 
-    def marked_unfair(self) -> "ResultTable":
-        """Return the table of runs that may not be compared: every row says so, and none is marked as best."""
+    @cached_property
+    def fairness(self) -> FairnessResult:
+        """Whether the methods may be compared; without a direction no method is called better."""
+        found = self.comparisons.get(self.primary)
+        better = [(pair.a, pair.b) for pair in (found.pairs if found else ()) if pair.verdict == "better"]
+        return check_fairness(
+            {method.label: method.records for method in self.methods},
+            metric=self.primary,
+            split=self.split,
+            claims=better if self.has_direction else (),
+            comparison=found,
+        )
+
+    @property
+    def is_fair(self) -> bool:
+        return not self.comparisons or self.fairness.is_fair
+
+    def shown(self) -> "ResultTable":
+        """Return the table to show: of runs that may not be compared, every row says so and none is marked as best."""
+        if self.is_fair:
+            return self
         rows = [
             replace(
                 row,
@@ -179,7 +212,7 @@ class ResultTable:
             )
             for row in self.rows
         ]
-        return replace(self, rows=tuple(rows), is_fair=False)
+        return replace(self, rows=tuple(rows))
 
     @property
     def has_epochs(self) -> bool:

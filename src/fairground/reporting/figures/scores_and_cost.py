@@ -1,10 +1,9 @@
 """Scores with intervals and single runs, learning curves, and what a score costs in time and memory."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import groupby
 from statistics import fmean
-from typing import Any, NamedTuple
 
 from fairground.reporting.drawing import SOLID, Bar, Key, Line, Panel, Points, panels, series_of
 from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, factor_of
@@ -20,79 +19,38 @@ MOST_BARS = 40
 _VISIBLE = 0.15
 
 
-class ScoreBar(NamedTuple):
-    """One method's row; numbers are in the unit shown. Methods beyond the palette have no colour of their own."""
-
-    label: str
-    mean: float
-    ends: tuple[float, float] | None
-    runs: tuple[float, ...]
-    text: str
-    series: int | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScoreBars:
-    """All rows, best first. `from_zero` is off when the differences are small beside the values."""
-
-    axis: str
-    bars: tuple[ScoreBar, ...]
-    from_zero: bool
-
-    @property
-    def height(self) -> float:
-        return 0.9 + 0.42 * max(1, len(self.bars))
-
-    @property
-    def description(self) -> str:
-        listed = "; ".join(f"{clean(bar.label)} {bar.text}" for bar in self.bars[:12])
-        return f"{self.axis}, mean, 95 % interval and single runs: {listed}"
-
-    def panel(self) -> Panel:
-        items: list[Bar | Line | Points] = []
-        for row, (_, mean, ends, runs, text, series) in enumerate(self.bars):
-            if self.from_zero:
-                items.append(Bar(row=row, value=mean, series=series, height=0.5, alpha=0.22))
-            if ends is not None:
-                items.append(Line(x=ends, y=(row, row), series=series, dash=SOLID, width=2.2))
-                items.append(Points(x=ends, y=(row, row), series=series, sign="|", size=9, alpha=1))
-            # Below the line, where neither the interval nor the mean hides them.
-            items.append(Points(x=runs, y=[row + 0.24] * len(runs), series=series, sign="o", size=4.5, alpha=0.6))
-            items.append(Points(x=[mean], y=[row], series=series, sign="D", size=6.5, alpha=1, text=text))
-        most = max((value for bar in self.bars for value in (*(bar.ends or ()), *bar.runs)), default=1.0)
-        return Panel(
-            items=items,
-            rows=[bar.label for bar in self.bars],
-            x=self.axis,
-            x_range=(0, 1.08 * most) if self.from_zero else None,
-            y_range=(len(self.bars) - 0.5, -0.75),
-            margin=0.12,
-        )
-
-
-def score_bars_of(table: ResultTable) -> ScoreBars:
-    """Return the rows of the figure by the metric the runs were selected by."""
+def score_panel(table: ResultTable) -> Panel:
+    """Return a row per method by the metric of selection; from zero unless differences are small beside the values."""
     metric, factor = table.primary, factor_of(table.primary)
-    cells = [(rank, row.label, row.cells[metric]) for rank, row in enumerate(table.rows) if metric in row.cells]
-    bars, n_most = [], 0
-    for rank, label, cell in cells:
-        interval = cell.interval
-        if interval is None:
-            continue
-        n_most = max(n_most, len(cell.values))
-        low, high = interval.low, interval.high
-        ends = None if low is None or high is None else (factor * low, factor * high)
-        runs = tuple(factor * value for value in _drawn_runs(cell.values))
-        text = show_interval(metric, interval)
-        bars.append(ScoreBar(label, factor * interval.mean, ends, runs, text, series_of(rank)))
-    some_runs = f"; {MOST_DOTS} runs per method drawn" if n_most > MOST_DOTS else ""
-    some_methods = f"; the first {MOST_BARS} of {len(bars)} methods drawn" if len(bars) > MOST_BARS else ""
-    values = [value for bar in bars[:MOST_BARS] for value in bar.runs]
+    cells = [(row.label, series_of(rank), row.cells[metric]) for rank, row in enumerate(table.rows) if row.cells]
+    known = [(label, series, cell, cell.interval) for label, series, cell in cells if cell.interval is not None]
+    drawn = [(*one, [factor * value for value in _drawn_runs(one[2].values)]) for one in known[:MOST_BARS]]
+    values = [value for *_, runs in drawn for value in runs]
     is_wide = bool(values) and min(values) >= 0 and max(values) - min(values) >= _VISIBLE * max(values)
-    return ScoreBars(
-        axis=f"{axis_of(metric)} on {table.split} classes{some_runs}{some_methods}",
-        bars=tuple(bars[:MOST_BARS]),
-        from_zero=len(bars) == 1 or is_wide,
+    is_from_zero, most = len(known) == 1 or is_wide, max(values, default=1.0)
+    items: list[Bar | Line | Points] = []
+    for row, (_, series, _, interval, runs) in enumerate(drawn):
+        mean, text = factor * interval.mean, show_interval(metric, interval)
+        if is_from_zero:
+            items.append(Bar(row=row, value=mean, series=series, height=0.5, alpha=0.22))
+        if interval.low is not None and interval.high is not None:
+            ends = factor * interval.low, factor * interval.high
+            most = max(most, *ends)
+            items.append(Line(x=ends, y=(row, row), series=series, dash=SOLID, width=2.2))
+            items.append(Points(x=ends, y=(row, row), series=series, sign="|", size=9, alpha=1))
+        # Below the line, where neither the interval nor the mean hides them.
+        items.append(Points(x=runs, y=[row + 0.24] * len(runs), series=series, sign="o", size=4.5, alpha=0.6))
+        items.append(Points(x=[mean], y=[row], series=series, sign="D", size=6.5, alpha=1, text=text))
+    is_thinned = any(len(cell.values) > MOST_DOTS for _, _, cell, _ in known)
+    some_runs = f"; {MOST_DOTS} runs per method drawn" if is_thinned else ""
+    some_methods = f"; the first {MOST_BARS} of {len(known)} methods drawn" if len(known) > MOST_BARS else ""
+    return Panel(
+        items=items,
+        rows=[label for label, *_ in drawn],
+        x=f"{axis_of(metric)} on {table.split} classes{some_runs}{some_methods}",
+        x_range=(0, 1.08 * most) if is_from_zero else None,
+        y_range=(len(drawn) - 0.5, -0.75),
+        margin=0.12,
     )
 
 
@@ -106,58 +64,25 @@ def _drawn_runs(values: Sequence[float]) -> Sequence[float]:
 
 def scores(inputs: FigureInputs) -> ReportFigure | None:
     """Each method's mean with its interval and its single runs; the page shows it with the results."""
-    found = score_bars_of(inputs.table)
-    if not found.bars:
+    panel = score_panel(inputs.table)
+    if not panel.rows:
         return None
+    means = [item.text for item in panel.items if isinstance(item, Points) and item.text]
+    listed = [f"{clean(label)} {text}" for label, text in zip(panel.rows, means, strict=True)]
     return ReportFigure(
         name="scores",
         title="Scores",
-        sentence=f"{found.description}.",
-        draw=panels([found.panel()]),
-        height=found.height,
+        sentence=f"{panel.x}, mean, 95 % interval and single runs: {'; '.join(listed[:12])}.",
+        draw=panels([panel]),
+        height=0.9 + 0.42 * len(panel.rows),
         is_for_page=False,
     )
 
 
-class LearningCurve(NamedTuple):
-    """One method: mean, lowest and highest score over its seeds at each epoch."""
-
-    label: str
-    epochs: tuple[int, ...]
-    means: tuple[float, ...]
-    lows: tuple[float, ...]
-    highs: tuple[float, ...]
-    series: int | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class LearningCurves:
-    """All curves, best method first."""
-
-    axis: str
-    curves: tuple[LearningCurve, ...]
-
-    @property
-    def description(self) -> str:
-        listed = "; ".join(f"{clean(curve.label)} ends at {curve.means[-1]:.2f}" for curve in self.curves[:12])
-        return f"{self.axis} after each epoch, mean and range over seeds: {listed}"
-
-    @property
-    def keys(self) -> list[Key]:
-        return [Key(text=curve.label, series=curve.series, kind="line") for curve in self.curves]
-
-    def panel(self) -> Panel:
-        lines = []
-        for _, epochs, means, lows, highs, series in reversed(self.curves):  # the best on top
-            look: dict[str, Any] = {"width": 0.8, "alpha": 0.45} if series is None else {"low": lows, "high": highs}
-            lines.append(Line(x=epochs, y=means, series=series, **look))
-        return Panel(items=lines, x="epoch", y=self.axis, margin=0.02, has_whole_x=True)
-
-
-def learning_curves_of(table: ResultTable) -> LearningCurves:
-    """Return the curves by the metric of selection; a method measured once, as before any training, has none."""
+def curves_of(table: ResultTable) -> dict[str, Line]:
+    """Return the mean and range over seeds at each epoch, best method first; one that was measured once has none."""
     metric, factor = table.primary, factor_of(table.primary)
-    found = []
+    found = {}
     for rank, row in enumerate(table.rows):
         at: dict[int, list[float]] = {}
         for epoch in (epoch for record in row.method.records for epoch in record.epochs):
@@ -165,21 +90,36 @@ def learning_curves_of(table: ResultTable) -> LearningCurves:
                 at.setdefault(epoch.epoch, []).append(factor * epoch.validation[metric])
         if len(at) > 1:
             epochs, values = zip(*sorted(at.items()), strict=True)
-            means, ends = tuple(map(fmean, values)), (tuple(map(min, values)), tuple(map(max, values)))
-            found.append(LearningCurve(row.label, epochs, means, *ends, series_of(rank)))
-    return LearningCurves(axis=f"{axis_of(metric)} on validation classes", curves=tuple(found))
+            line = Line(x=epochs, y=tuple(map(fmean, values)), series=series_of(rank), width=0.8, alpha=0.45)
+            if line.series is not None:
+                low, high = tuple(map(min, values)), tuple(map(max, values))
+                line = replace(line, width=2.0, alpha=1.0, low=low, high=high)
+            found[row.label] = line
+    return found
+
+
+def curve_panel(table: ResultTable) -> Panel:
+    lines = list(curves_of(table).values())[::-1]  # the best on top
+    return Panel(
+        items=lines, x="epoch", y=f"{axis_of(table.primary)} on validation classes", margin=0.02, has_whole_x=True
+    )
+
+
+def curve_keys(table: ResultTable) -> list[Key]:
+    return [Key(text=label, series=line.series, kind="line") for label, line in curves_of(table).items()]
 
 
 def learning_curves(inputs: FigureInputs) -> ReportFigure | None:
     """The validation score after each epoch, a line per method and a band over its seeds; the page has a legend."""
-    found = learning_curves_of(inputs.table)
-    if not found.curves:
+    curves, panel = curves_of(inputs.table), curve_panel(inputs.table)
+    if not curves:
         return None
+    listed = [f"{clean(label)} ends at {line.y[-1]:.2f}" for label, line in curves.items()]
     return ReportFigure(
         name="learning_curves",
         title="Learning curves",
-        sentence=f"{found.description}.",
-        draw=panels([found.panel()], keys=found.keys),
+        sentence=f"{panel.y} after each epoch, mean and range over seeds: {'; '.join(listed[:12])}.",
+        draw=panels([panel], keys=curve_keys(inputs.table)),
         height=4.2,
         is_for_page=False,
     )
