@@ -59,7 +59,6 @@ class Mismatch:
 
 
 def ensemble_protocol(protocol: str) -> str:
-    """Return what the protocol of concatenated models is called."""
     return f"{protocol}, concatenated"
 
 
@@ -100,7 +99,6 @@ def _makes(found: ExpectedRuns, row: PublishedRow) -> bool:
 
 
 def mismatches(record: RunRecord, row: PublishedRow) -> list[Mismatch]:
-    """Return in what a run differs from the row's, by the nearest study."""
     return min((list(_mismatches(record, found, row)) for found in expected_runs(row)), key=len)
 
 
@@ -170,7 +168,6 @@ def coverage_of(rows: Iterable[PublishedRow]) -> list[dict[str, Any]]:
 
 
 def coverage_table(lines: Sequence[Mapping[str, Any]]) -> str:
-    """Return one Markdown row for each table and study or reason."""
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for line in lines:
         groups.setdefault((line["table"], line["study"]), []).append(line)

@@ -96,7 +96,6 @@ class PublishedRow:
 
     @property
     def protocol(self) -> str:
-        """The protocol a run must follow to be compared with this number."""
         return f"{self.paper}-{self.dataset}" if self.dataset else ""
 
     @property
@@ -105,7 +104,6 @@ class PublishedRow:
 
     @property
     def title(self) -> str:
-        """The metric as papers print it."""
         declared = declared_metric(self.metric)
         return self.metric if declared is None else declared.title
 
@@ -124,7 +122,6 @@ class PublishedRow:
 
 @cache
 def published_papers() -> Mapping[str, str]:
-    """Return the papers by name, each with where it appeared."""
     return {line["paper"]: line["citation"] for line in read_csv("papers")}
 
 
@@ -142,7 +139,6 @@ def published_years() -> Mapping[str, int]:
 
 @cache
 def published_tables() -> tuple[PublishedTable, ...]:
-    """Return every table in the papers' order."""
     lines: list[dict[str, Any]] = [{**line, "studies": tuple(line["studies"].split())} for line in read_csv("tables")]
     return tuple(PublishedTable(**line) for line in lines)
 
@@ -209,7 +205,6 @@ def _all_rows() -> tuple[PublishedRow, ...]:
 
 
 def read_csv(file: str) -> list[dict[str, str]]:
-    """Return the lines of one of the shipped tables."""
     text = resources.files("fairground").joinpath("papers", "tables", f"{file}.csv").read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines(), strict=True))
 
@@ -253,7 +248,6 @@ def claimed_gain(over: str, dataset: str) -> ClaimedGain | None:
 
 
 def _reported(loss: str, dataset: str) -> dict[str, float]:
-    """Return what papers report for a classic loss, by publication."""
     rows = published_rows(f"mlrc2020/reported-{loss}")
     return {row.row: row.right_value for row in rows if row.dataset == dataset and row.metric in _FIRST}
 

@@ -49,7 +49,6 @@ class PublishedVerdict:
 
     @property
     def shown(self) -> str:
-        """Our number in the unit of the paper."""
         return "-" if self.ours is None else _show(self.ours, self.row)
 
 
@@ -82,7 +81,6 @@ def compare_with_published(
 
 
 def rows_for(record: RunRecord) -> list[PublishedRow]:
-    """Return the printed numbers of the protocol and loss of a run."""
     protocol, loss, is_joined = str(record.spec.get("protocol")), _loss_of(record), "ensemble" in record.spec
     return [
         row
@@ -100,7 +98,6 @@ def _loss_of(record: RunRecord) -> str:
 
 
 def verdict_of(records: Sequence[RunRecord], row: PublishedRow) -> PublishedVerdict:
-    """Compare the repeats of one method with a printed number."""
     require(len(records) > 0, "a verdict needs at least one run; got none")
     return _verdict(records, row, obstacles(records, row))
 

@@ -73,13 +73,11 @@ def text(table: ResultTable, *, hints: Sequence[str] = (), width: int | None = N
 
 
 def reservations(table: ResultTable) -> list[str]:
-    """Return what is unfair and the caveats, as lines."""
     flags = [f"{flag.flag}: {flag}" for flag in table.fairness.flags]
     return [*_titled("Unfair, and shown anyway:", _differences(table)), *_titled("Caveats:", flags)]
 
 
 def how_to_read(table: ResultTable) -> str:
-    """Return the metric of the comparison and what its intervals guarantee."""
     metric, found = table.primary, table.comparison
     if not has_intervals(found):
         return f"By {heading(metric)}; single runs have no interval:"
@@ -140,7 +138,6 @@ def sentence_in(table: ResultTable, pair: Pair) -> str:
 
 
 def sentence(pair: Pair, metric: str, *, has_direction: bool = True) -> str:
-    """Return a verdict as a sentence, numbers as the metric is shown."""
     short = replace(pair, a=shorten(pair.a, 60), b=shorten(pair.b, 60))
     better = "" if has_direction else "higher"
     return sentence_of(short, show=lambda value: show(metric, value), unit=unit(metric), better=better)
@@ -275,7 +272,6 @@ def values_text(comparison: Comparison, *, dataset: str = "") -> str:
 
 
 def values_plain(comparison: Comparison) -> dict[str, Any]:
-    """Return the comparison of a file's values as JSON-ready data."""
     return {
         **{key: getattr(comparison, key) for key in ("level", "margin", "higher_is_better", "sentence", "is_settled")},
         "best": list(comparison.best),

@@ -46,7 +46,6 @@ class Palette:
 
     @property
     def named(self) -> dict[str, str]:
-        """The colours by the names of their CSS variables."""
         series = {f"series-{index}": colour for index, colour in enumerate(self.series)}
         return {"ink": self.ink, "soft": self.soft, "rule": self.rule, **series}
 
@@ -88,7 +87,6 @@ def dash_of(series: Series) -> Dash:
 
 
 def css_variables(palette: Palette) -> str:
-    """Return the palette as CSS declarations."""
     return " ".join(f"--{name}: {colour};" for name, colour in palette.named.items())
 
 
@@ -207,7 +205,6 @@ class Panel:
     is_map: bool = False
 
     def draw(self, axes: "Axes", palette: Palette, *, letters: int) -> None:
-        """Draw onto given axes, names of rows cut to so many letters."""
         if self.is_map:
             axes.set_frame_on(False)
             axes.set(xticks=[], yticks=[])
@@ -367,7 +364,6 @@ def svg_for_page(draw: Draw, size: Size, *, prefix: str, description: str) -> st
 
 
 def write_figure(draw: Draw, size: Size, out: Path) -> Path:
-    """Write a drawing to a PNG, SVG or PDF file, by its ending."""
     kind = out.suffix.lower().removeprefix(".")
     require(kind in ("png", "svg", "pdf"), f"a figure must be a png, svg or pdf file; got '{out.name}'")
     write_atomically(out, _render(draw, size, LIGHT, kind, salt=out.stem))

@@ -55,12 +55,10 @@ class FigureInputs:
 
     @property
     def trials(self) -> Mapping[str, Sequence[Trial]]:
-        """The trials of the search, by the name of their method."""
         return self.runs.trials.get(self.key, {})
 
     @property
     def metric(self) -> str:
-        """The metric the runs were selected by."""
         return self.table.primary
 
     @property
@@ -75,7 +73,6 @@ class FigureInputs:
 
     @property
     def done(self) -> list[RunRecord]:
-        """The finished runs of all methods."""
         return [run for method in self.methods for run in method.done]
 
     @cached_property
@@ -88,7 +85,6 @@ class FigureInputs:
         return {method.key: flatten(method.records[0].spec) for method in self.methods}
 
     def settings(self, method: Method) -> dict[str, str]:
-        """Return a method's spec laid flat."""
         return self._settings[method.key]
 
     def scores(self, method: Method, metric: str | None = None) -> list[float]:
@@ -120,7 +116,6 @@ class ReportFigure:
 
     @cached_property
     def numbers(self) -> tuple[tuple[str, ...], ...]:
-        """The rows as text, floats with two decimals."""
         return tuple(tuple(_cell(value) for value in row) for row in self.rows)
 
     @property
@@ -128,7 +123,6 @@ class ReportFigure:
         return self.numbers[:_MOST_NUMBERS]
 
     def svg(self, anchor: str) -> str:
-        """Return the drawing for a page."""
         description = shorten(clean(f"{self.title}. {self.sentence}"), 600)
         return svg_for_page(self.draw, self.size, prefix=f"{anchor}-{self.name}", description=description)
 
@@ -140,7 +134,6 @@ def _cell(value: str | float | None) -> str:
 
 
 def figures_of(inputs: FigureInputs) -> list[ReportFigure]:
-    """Return every figure these runs have the numbers for, in the order of the page."""
     files = [
         importlib.import_module(f"{figures.__name__}.{one.name}") for one in pkgutil.iter_modules(figures.__path__)
     ]
@@ -150,7 +143,6 @@ def figures_of(inputs: FigureInputs) -> list[ReportFigure]:
 
 
 def write_figures(inputs: FigureInputs, folder: Path, kind: str, *, prefix: str = "") -> list[Path]:
-    """Write every figure these runs have the numbers for as pdf, svg or png, named after what it shows."""
     return [
         write_figure(figure.draw, figure.size, folder / f"{prefix}{figure.name}.{kind}")
         for figure in figures_of(inputs)
@@ -158,12 +150,10 @@ def write_figures(inputs: FigureInputs, folder: Path, kind: str, *, prefix: str 
 
 
 def factor_of(metric: str) -> float:
-    """Return what a score is multiplied by to be shown: 100 for shares."""
     return 100.0 if is_share(metric) else 1.0
 
 
 def axis_of(metric: str) -> str:
-    """Return the label of an axis: 'Recall@1 %'."""
     return f"{heading(metric)}{unit(metric)}"
 
 
@@ -180,5 +170,4 @@ def arrays_in(path: Path, names: Sequence[str]) -> tuple[np.ndarray, ...] | None
 
 
 def count(n: int, noun: str) -> str:
-    """Return '1 run' or '3 runs'."""
     return f"{n} {noun}{'' if n == 1 else 's'}"

@@ -16,7 +16,6 @@ def show(metric: str, value: float) -> str:
 
 
 def with_unit(metric: str, value: float) -> str:
-    """Return one score as text with its unit."""
     return show(metric, value) + unit(metric)
 
 
@@ -37,7 +36,6 @@ def clean(name: str) -> str:
 
 
 def shorten(name: str, width: int) -> str:
-    """Return a clean name of at most `width` characters."""
     flat = clean(name)
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 
@@ -50,12 +48,10 @@ def squeeze(name: str, width: int) -> str:
 
 
 def small_p(p: float) -> str:
-    """Return a p-value as papers write it."""
     return "below 0.001" if p < 0.001 else f"{p:.2g}"
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in seconds, minutes or hours."""
     if seconds < 100:
         return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
     minutes = round(seconds / 60)
@@ -63,7 +59,6 @@ def duration(seconds: float) -> str:
 
 
 def size(n_bytes: float) -> str:
-    """Return a number of bytes in kilobytes, megabytes or gigabytes."""
     if n_bytes < 1e6:
         return f"{n_bytes / 1e3:.0f} kB"
     return f"{n_bytes / 1e6:.0f} MB" if n_bytes < 1e9 else f"{n_bytes / 1e9:.1f} GB"

@@ -31,7 +31,6 @@ class Method:
 
     @cached_property
     def done(self) -> tuple[RunRecord, ...]:
-        """The runs that finished."""
         return tuple(record for record in self.records if record.state == "done")
 
     @property
@@ -40,7 +39,6 @@ class Method:
         return self._scores.keys()
 
     def values(self, metric: str, split: SplitName) -> list[float]:
-        """Return the metric of every finished run that has it."""
         return [value for _, value in self._scores.get((metric, split), ())]
 
     def by_seed(self, metric: str, split: SplitName) -> dict[int, float]:
@@ -128,7 +126,6 @@ class PerClassScores:
     missing: str = ""
 
     def generality(self, *, level: float, margin: float | None, is_higher: bool) -> Generality:
-        """Return the methods compared over seeds, over classes and over both."""
         require(not self.missing, f"no comparison over test classes: {self.missing}")
         return generality_of(self.values, weights=self.weights, level=level, margin=margin, higher_is_better=is_higher)
 

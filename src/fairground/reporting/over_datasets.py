@@ -33,7 +33,6 @@ class OverTables:
 
     @property
     def lead(self) -> str:
-        """What is ranked, how, and which methods are left out."""
         at = f"{100 * self.found.level:g} %"
         datasets = ", ".join(shorten(name, 60) for name in self.found.datasets)
         missing = f" Not on every data set, and left out: {', '.join(self.left_out)}." if self.left_out else ""
@@ -50,7 +49,6 @@ class OverTables:
 
     @property
     def sentences(self) -> list[str]:
-        """The verdict on the mean difference of every pair, with data sets as repeats."""
         return [sentence(pair, self.metric) for pair in self.found.improvement.pairs]
 
     @property
@@ -73,7 +71,6 @@ class OverTables:
         return _text(f"Over data sets. {self.lead}", self.rows, self.sentences)
 
     def plain(self) -> dict[str, Any]:
-        """Return everything as JSON-ready data."""
         pairs = zip(self.found.improvement.pairs, self.sentences, strict=True)
         described = [plain_pair(pair, said) for pair, said in pairs]
         return {"metric": self.metric, **_plain(self.found), "left_out": list(self.left_out), "pairs": described}
@@ -86,7 +83,6 @@ class OverTables:
 
 
 def values_text(found: OverDatasets) -> str:
-    """Return ranks, interquartile means and mean differences of a file's values for a terminal."""
     rows = [
         (one.name, _rank(one), f"{one.iqm:.4g} [{one.iqm_low:.4g}, {one.iqm_high:.4g}]") for one in found.aggregates
     ]

@@ -67,7 +67,6 @@ def page_text(
     inputs: Mapping[SectionKey, FigureInputs] | None = None,
     live: bool = False,
 ) -> str:
-    """Return the page as HTML; a live one updates itself from its server."""
     require(len(runs.records) > 0, "a report needs at least one record; got none")
     with collected() as damaged:
         sections = sections_of(inputs_of(runs) if inputs is None else inputs)
@@ -118,7 +117,6 @@ def inputs_of(runs: RunSet) -> dict[SectionKey, FigureInputs]:
 
 
 def sections_of(inputs: Mapping[SectionKey, FigureInputs]) -> list[dict[str, Any]]:
-    """Return what the template shows of each data set and protocol."""
     return [_section(f"section-{i}", found, inputs) for i, found in enumerate(inputs.values())]
 
 
@@ -198,7 +196,6 @@ def _card(flat: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 
 def _over_sections(sections: Sequence[Mapping[str, Any]]) -> OverTables | None:
-    """Compare the methods that all data sets share, by the metric that they share."""
     single = [section for section in sections if section["models"] != "concatenated"]
     is_fair = all(section["fairness"] is not None and section["fairness"].is_fair for section in single)
     return over_tables_if_any([(section["dataset"], section["table"]) for section in single]) if is_fair else None
@@ -241,7 +238,6 @@ def _counts(records: Sequence[RunRecord], rows: Sequence[TableRow]) -> dict[str,
 
 
 def _versions(records: Sequence[RunRecord]) -> dict[str, str]:
-    """Return each package with the version, or versions, it was used in; then machine and data."""
     found: dict[str, dict[str, None]] = {}
     for record in records:
         origin = record.provenance

@@ -129,7 +129,6 @@ class Tile(NamedTuple):
 
     @property
     def alt(self) -> str:
-        """What a screen reader says."""
         return {None: "query", True: "right", False: "wrong"}[self.is_right] + f": {self.label}"
 
 
@@ -149,7 +148,6 @@ class Gallery(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """How many characters its pictures add to a page."""
         return sum(len(tile.uri) for query in self.queries for tile in (query.picture, *query.neighbours))
 
 

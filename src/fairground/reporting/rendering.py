@@ -19,7 +19,6 @@ _FOLDER = Path(__file__).parent / "templates"
 def render(
     template: str, *, title: str, styles: tuple[str, ...] = ("page.css",), live: bool = False, **values: object
 ) -> str:
-    """Return a page; a live page also has the script that updates it from its server."""
     styles = (*styles, "live.css") if live else styles
     scripts = [_text(name) for name in (("page.js", "live.js") if live else ("page.js",))]
     return (

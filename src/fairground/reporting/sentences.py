@@ -44,7 +44,6 @@ class Note(NamedTuple):
 
 
 def question_of(table: ResultTable, dataset: str, models: Models = "") -> str:
-    """Return the question a table answers, and for which models where there is a choice."""
     which = _MODELS[models]
     if len(table.rows) == 1:
         return f"How well does {table.rows[0].label} retrieve unseen classes of {dataset}?{which}"

@@ -41,7 +41,6 @@ class StudyTable:
         return ResultTable.from_records(joined, names=names_of_joined(self.records, joined, self.names))
 
     def text(self, *, width: int | None = None) -> str:
-        """Return the table under its heading, with its caveats."""
         further = "".join(f"{line}\n" for line in comparison.reservations(self.table)) if self.table.comparisons else ""
         shown = table_formats.text(self.table.shown(), width=width)
         return f"{table_formats.folded(self.title, width)}\n{shown}{table_formats.folded(further, width)}"
@@ -76,7 +75,6 @@ def results_text(
 
 
 def results_plain(results: Sequence[JobResult], *, tables: Sequence[StudyTable] | None = None) -> list[dict[str, Any]]:
-    """Return everything about each job as JSON-ready data."""
     tables = tables_of(results) if tables is None else tables
     found = []
     for result in results:

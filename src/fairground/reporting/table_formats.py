@@ -16,7 +16,6 @@ LATEX_MARKS = {"best": "", "equivalent": r"$^{\approx}$", "unsettled": "$^{?}$",
 
 
 def text(table: ResultTable, *, width: int | None = None) -> str:
-    """Return the table as plain aligned text with its caption."""
     return f"{text_table(_grid(table), width=width)}\n{folded(caption(table), width)}\n"
 
 
@@ -70,7 +69,6 @@ def _column_groups(widths: list[int], width: int | None) -> list[list[int]]:
 
 
 def markdown(table: ResultTable) -> str:
-    """Return the table in Markdown."""
     names, *rows = _grid(table, _escape_markdown)
     lines = [names, ["---", *(["---:"] * (len(names) - 1))], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + f"\n\n{caption(table)}\n"
@@ -92,7 +90,6 @@ def csv_text(table: ResultTable) -> str:
 
 
 def latex(table: ResultTable) -> str:
-    """Return the table in LaTeX with booktabs rules; the best is bold."""
     names, *rows = [" & ".join(line) + r" \\" for line in _grid(table, _escape_latex)]
     begin = r"\begin{tabular}{l" + "r" * (len(table.metrics) + 1) + "}"
     end = [r"\bottomrule", r"\end{tabular}", "% " + caption(table)]

@@ -57,7 +57,6 @@ class TableRow:
 
     @property
     def n_runs(self) -> int:
-        """How many runs were begun, finished or not."""
         return len(self.method.records)
 
     @cached_property
@@ -161,7 +160,6 @@ class ResultTable:
         )
 
     def values(self) -> dict[str, dict[int, float]]:
-        """Return the primary metric of each method by seed, of the methods that have it."""
         found = {row.label: row.method.by_seed(self.primary, self.split) for row in self.rows}
         return {label: values for label, values in found.items() if values}
 
@@ -284,7 +282,6 @@ class MethodComparer:
         self.waves = WaveStatus.from_wave(self.wave, values)
 
     def can_compare(self, metric: str) -> bool:
-        """Tell whether the runs have what a comparison by this metric needs."""
         return self.over == "seeds" or (self.classes is not None and not self.classes.of(metric, self.methods).missing)
 
     def compare(

@@ -238,7 +238,6 @@ class Watch:
 
 
 def _notice(title: str, sentence: str, studies: Sequence[Mapping[str, Any]] = ()) -> str:
-    """Return a page that says why there is no report."""
     shown = studies[0]["question"] or studies[0]["name"] if studies else title
     return _rendered(title=shown, notice=(title, sentence), studies=studies)
 

@@ -57,7 +57,6 @@ def distributions_of(inputs: FigureInputs) -> dict[str, dict[str, np.ndarray]]:
 
 
 def _relative(inputs: FigureInputs) -> dict[str, list[float]]:
-    """Return the relative performances by method."""
     found: dict[str, list[float]] = {method.key: [] for method in inputs.methods}
     losses = {method.key: inputs.settings(method).get("loss") for method in inputs.methods}
     for metric in [metric for metric, is_higher in inputs.table.higher_is_better.items() if is_higher]:
@@ -117,7 +116,6 @@ def _study_names(
 
 
 def distributions(inputs: FigureInputs) -> ReportFigure | None:
-    """The figure when something other than the loss varies."""
     found = distributions_of(inputs)
     if not found:
         return None

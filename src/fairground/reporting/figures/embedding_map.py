@@ -69,7 +69,6 @@ def maps_of(inputs: FigureInputs) -> list[EmbeddingMap]:
 
 
 def embedding_map(inputs: FigureInputs) -> ReportFigure | None:
-    """The maps as one drawing for a paper; on the page they are interactive instead."""
     maps = maps_of(inputs)
     if not maps:
         return None
@@ -122,7 +121,6 @@ def _map(label: str, folder: RunFolder) -> EmbeddingMap | None:
 
 
 def _evenly(n: int, most: int) -> np.ndarray:
-    """Return at most so many of n rows, evenly spaced."""
     return np.linspace(0, n - 1, min(n, most)).astype(int)
 
 

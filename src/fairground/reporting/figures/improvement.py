@@ -52,7 +52,6 @@ class Gain(NamedTuple):
 
 
 def gains_of(inputs: FigureInputs) -> dict[str, list[Gain]]:
-    """Return the gains over each baseline that was run, largest first."""
     found: dict[str, list[Gain]] = {}
     means = inputs.means(inputs.habitual)
     settings = {method.label: inputs.settings(method) for method in inputs.methods if method.label in means}
@@ -84,7 +83,6 @@ def _measured(loss: str, baseline: str) -> float | None:
 
 
 def improvement(inputs: FigureInputs) -> ReportFigure | None:
-    """By how much each method beats contrastive and triplet here, and in MLRC's own measurements."""
     found = gains_of(inputs)
     if not found:
         return None
@@ -176,7 +174,6 @@ def _averages(sources: Mapping[str, Mapping[str, Sequence[float]]], baseline: st
 
 
 def average_improvement(inputs: FigureInputs) -> ReportFigure | None:
-    """Papers versus reality, where a classic loss was run with newer ones at Precision@1; joined models are bars."""
     is_joined = any("ensemble" in record.spec for record in inputs.runs.records)
     found = average_gains_of(inputs) if inputs.habitual in PRECISION_AT_1 and not is_joined else {}
     if not found:
@@ -228,13 +225,11 @@ class Dated(NamedTuple):
 
 
 def year_of(loss: str) -> int | None:
-    """Return the year of a loss as MLRC's table has it, otherwise that of the publication it follows."""
     reference = reference_of("losses", loss)
     return published_years().get(loss, None if reference is None else reference.year)
 
 
 def dated_of(inputs: FigureInputs, metric: str) -> list[Dated]:
-    """Return the losses with a known year, oldest first, each by its best method."""
     best: dict[str, Dated] = {}
     for method in inputs.methods:
         loss = inputs.settings(method).get("loss", "")
@@ -245,7 +240,6 @@ def dated_of(inputs: FigureInputs, metric: str) -> list[Dated]:
 
 
 def over_time(inputs: FigureInputs) -> ReportFigure | None:
-    """Scores by the year in which each loss was published, and the claims of papers by their year."""
     metrics = dict.fromkeys([inputs.habitual, *(metric for metric in inputs.table.metrics if metric == "map@r")])
     by_metric = {metric: dated_of(inputs, metric) for metric in metrics}
     dated = by_metric[inputs.habitual]

@@ -39,7 +39,6 @@ MLRC = {"recall@1": 0.73, "precision@1": 0.73, "map@r": 0.81}
 
 
 def toy_spaces(inputs: FigureInputs) -> ReportFigure | None:
-    """The toy spaces and their values of each metric, for runs that kept their embeddings; by MAP@R as in the paper."""
     found: list[tuple[dict[str, float], str, Panel]] = []
     for method in inputs.methods if inputs.key[0] == "toy_spaces" else ():
         folder = inputs.runs.folders.get(method.done[0].name)
@@ -78,7 +77,6 @@ def toy_spaces(inputs: FigureInputs) -> ReportFigure | None:
 
 
 def correlations(inputs: FigureInputs) -> ReportFigure | None:
-    """The correlation of every two metrics, when enough runs have three of them or more."""
     metrics = inputs.table.metrics[:_MOST_METRICS]
     scores = [[run.score(metric, inputs.table.split) for metric in metrics] for run in inputs.done]
     runs = [row for row in scores if None not in row]
@@ -129,7 +127,6 @@ def _squares(names: Sequence[str], matrix: np.ndarray) -> Draw:
 
 
 def metrics_apart(inputs: FigureInputs) -> ReportFigure | None:
-    """One row per metric that is a share, the widest apart first, one mark per method; for at least two of each."""
     drawn = [method.label for method in inputs.methods[:N_SERIES]]
     found: list[tuple[str, dict[str, float]]] = []
     leaders = set()
@@ -177,7 +174,6 @@ def lag_one(scores: Sequence[float]) -> float | None:
 
 
 def autocorrelation(inputs: FigureInputs) -> ReportFigure | None:
-    """How smoothly each metric moves, mean over runs, for at least two metrics and two runs with enough validations."""
     by_metric: dict[str, list[float]] = {}
     for run in inputs.done:
         epochs = [row.validation for row in run.epochs if row.epoch > 0]

@@ -94,7 +94,6 @@ class Diagram:
 
 
 def critical_difference(inputs: FigureInputs) -> ReportFigure | None:
-    """The diagram of means over the seeds of one data set."""
     metric, table = inputs.metric, inputs.table
     found = table.comparisons.get(metric)
     comparison = None if found is None else found.repeated
@@ -155,7 +154,6 @@ def ranks_over_datasets(scores: Mapping[str, Sequence[float]], *, metric: str) -
 
 
 def performance_profiles(found: over_datasets.OverDatasets, *, metric: str) -> ReportFigure:
-    """Return the profiles of all methods; every data set has the same weight."""
     scores = [factor_of(metric) * score for score in found.scores]
     ranked = [(one.name, one.profile, series_of(index)) for index, one in enumerate(found.aggregates)]
     lines = [Line(x=scores, y=[100 * share for share in profile], series=series) for _, profile, series in ranked]

@@ -61,7 +61,6 @@ def _keys(series: tuple[int, int], change: str) -> list[Key]:
 
 
 def regularised(inputs: FigureInputs) -> ReportFigure | None:
-    """With and without rho-regularisation, when some method was run both ways; of several strengths the best."""
     pairs: dict[str, tuple[list[float], list[float]]] = {}
     switched = with_bases(inputs, SWITCHED)
     for method, base in switched:
@@ -103,7 +102,6 @@ def cut_axis(scores: Sequence[Sequence[float]]) -> tuple[float, float]:
 
 
 def mixup(inputs: FigureInputs) -> ReportFigure | None:
-    """With and without manifold mixup: what each objective loses, and how far its embeddings are compressed."""
     pairs = [(base, mixed) for mixed, base in with_bases(inputs, MIXED) if base is not None]
     found = {
         axis_of(inputs.habitual): [[inputs.scores(one, inputs.habitual) for one in pair] for pair in pairs],
@@ -187,7 +185,6 @@ def p_switch(inputs: FigureInputs) -> ReportFigure | None:
 
 
 def _label(loss: Loss, others: Sequence[Loss]) -> str:
-    """Return the name of a loss, with the settings that differ between losses of that name."""
     same = [dict(other) for other in others if dict(other).get("loss") == dict(loss).get("loss")]
     apart = [
         f"{key.partition('.')[2].replace('_', ' ')} {value}"

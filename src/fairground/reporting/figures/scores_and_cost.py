@@ -55,7 +55,6 @@ def score_panel(table: ResultTable) -> Panel:
 
 
 def _drawn_runs(values: Sequence[float]) -> Sequence[float]:
-    """Return all values, or evenly spaced quantiles of very many."""
     if len(values) <= MOST_DOTS:
         return values
     ordered = sorted(values)
@@ -63,7 +62,6 @@ def _drawn_runs(values: Sequence[float]) -> Sequence[float]:
 
 
 def scores(inputs: FigureInputs) -> ReportFigure | None:
-    """Each method's mean with its interval and its single runs; the page shows it with the results."""
     panel = score_panel(inputs.table)
     if not panel.rows:
         return None
@@ -110,7 +108,6 @@ def curve_keys(table: ResultTable) -> list[Key]:
 
 
 def learning_curves(inputs: FigureInputs) -> ReportFigure | None:
-    """The validation score after each epoch, a line per method and a band over its seeds; the page has a legend."""
     curves, panel = curves_of(inputs.table), curve_panel(inputs.table)
     if not curves:
         return None
@@ -126,7 +123,6 @@ def learning_curves(inputs: FigureInputs) -> ReportFigure | None:
 
 
 def cost(inputs: FigureInputs) -> ReportFigure | None:
-    """Accuracy against the time and the peak memory of a run, for at least two methods."""
     rows = [
         (
             method.label,

@@ -22,7 +22,6 @@ _WIDE = 30
 
 
 def traces(inputs: FigureInputs) -> ReportFigure | None:
-    """Every trial's validation score and the best so far, of every search with a finished trial."""
     axis, factor = f"Validation {axis_of(inputs.metric)}", factor_of(inputs.metric)
     drawn: list[Panel] = []
     rows = []
@@ -119,7 +118,6 @@ def _number(value: object) -> float | None:
 
 
 def sensitivity(inputs: FigureInputs) -> ReportFigure | None:
-    """The score at each value of every varied number."""
     found, is_search = sensitivities_of(inputs)
     if not found:
         return None

@@ -37,7 +37,6 @@ _MOST_DENSITIES = 4
 
 
 def structure(inputs: FigureInputs) -> ReportFigure | None:
-    """Retrieval against measures of the training embeddings, one point per run, where enough runs recorded them."""
     metric, split = inputs.habitual, inputs.table.split
     axis = axis_of(metric)
     drawn, rows, present = [], [], set()
@@ -115,7 +114,6 @@ class Spectrum:
 
     @property
     def used(self) -> list[float]:
-        """The shares above the rounding of zero."""
         return [share for share in self.shares.tolist() if share > _ROUNDING * self.shares[0]]
 
     def line(self, series: Series) -> Line:
@@ -124,7 +122,6 @@ class Spectrum:
 
 
 def spectra_of(inputs: FigureInputs, array: str) -> list[Spectrum]:
-    """Return the spectra of all methods, from the files of their runs."""
     bases = {method.label: base for method, base in with_bases(inputs, SWITCHED, MIXED)}
     found = []
     for method in inputs.methods:
@@ -147,7 +144,6 @@ def pairs_of_spectra(spectra: Sequence[Spectrum]) -> dict[str, tuple[Spectrum, S
 
 
 def spectra(inputs: FigureInputs) -> ReportFigure | None:
-    """The singular values of the training embeddings: how many directions a method uses."""
     return _spectra(
         spectra_of(inputs, "spectrum/spectrum"),
         name="spectra",
@@ -158,7 +154,6 @@ def spectra(inputs: FigureInputs) -> ReportFigure | None:
 
 
 def class_spectra(inputs: FigureInputs) -> ReportFigure | None:
-    """The singular values of the training embeddings within classes, averaged over classes."""
     return _spectra(
         spectra_of(inputs, "class_spectra/class_spectrum"),
         name="class_spectra",
@@ -220,7 +215,6 @@ def _what_is_drawn(found: Sequence[Spectrum], pairs: Mapping[str, tuple[Spectrum
 
 
 def densities(inputs: FigureInputs) -> ReportFigure | None:
-    """Distances within and between classes, of the first run of the leading methods that kept them."""
     keys = [Key(text="same class", series=2, kind="bar"), Key(text="different classes", series=1, kind="bar")]
     drawn: list[Panel] = []
     end = 0.0
