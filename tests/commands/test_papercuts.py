@@ -208,7 +208,7 @@ def test_a_card_counts_epochs_as_one_says_it():
 
 
 def test_unknown_is_right_because_the_index_has_no_such_class_and_the_page_says_so(tmp_path):
-    from fairground.reporting.picture_pages import Searched, write_answers
+    from fairground.reporting.rendering import Searched, write_answers
 
     asked = {"decision": "unknown", "is_known": False, "is_right": True, "nearest": "", "found": ()}
     strange = Searched(name="a.jpg", truth="wren", is_truth_indexed=False, **asked)

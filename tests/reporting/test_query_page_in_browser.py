@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from fairground.errors import FairgroundError
-from fairground.reporting.picture_pages import MOST, Found, Searched, write_answers
+from fairground.reporting.rendering import MOST, Found, Searched, write_answers
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=alert(1)>\"'&.png"

@@ -178,7 +178,7 @@ def _write_page(rows: "AuditRows", suspects: Sequence["LabelSuspect"], out: Path
 
     from fairground.audit.label_errors import weakness
     from fairground.deploy.inputs import thumbnail
-    from fairground.reporting.picture_pages import MOST, ClassExamples, Shown, ShownSuspect, write_suspects
+    from fairground.reporting.rendering import MOST, ClassExamples, Shown, ShownSuspect, write_suspects
 
     table = rows.table
     is_sound = np.ones(len(table.labels), bool)

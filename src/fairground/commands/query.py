@@ -107,7 +107,7 @@ def _as_data(rule: "DecisionRule", results: Sequence["QueryResult"]) -> dict[str
 
 
 def _write_page(index: "Index", results: Sequence["QueryResult"], lead: str, page: Path) -> None:
-    from fairground.reporting.picture_pages import MOST, Found, Searched, write_answers
+    from fairground.reporting.rendering import MOST, Found, Searched, write_answers
 
     searched = [
         Searched(

@@ -137,7 +137,7 @@ class Points:
             look = {"markerfacecolor": "none", "markeredgecolor": colour}
         axes.plot(self.x, self.y, sign, markersize=self.size, **look)
         if self.text:
-            _write(axes, self.text, (self.x[0], self.y[0]), (0, 7), palette.ink)
+            write(axes, self.text, (self.x[0], self.y[0]), (0, 7), palette.ink)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,10 +159,10 @@ class Bar:
         if self.error is not None:
             axes.errorbar(self.value, self.row, xerr=self.error, color=palette.ink, capsize=3, linewidth=1)
         if self.text:
-            _write(axes, self.text, (max(self.value, 0), self.row), (5, 0), palette.ink)
+            write(axes, self.text, (max(self.value, 0), self.row), (5, 0), palette.ink)
 
 
-def _write(axes: "Axes", text: str, at: Size, shift: Size, colour: str, size: float = 9) -> None:
+def write(axes: "Axes", text: str, at: Size, shift: Size, colour: str, size: float = 9) -> None:
     """Write a text next to a point, shifted by points: above it, or beginning or ending beside it."""
     across = "center" if shift[0] == 0 else "left" if shift[0] > 0 else "right"
     down = "baseline" if shift[0] == 0 else "center"
@@ -184,7 +184,7 @@ class Names:
         places = [(width * (x - left) / (right - left), height * (y - low) / (high - low)) for _, x, y, _ in self.marks]
         labels = [shorten(name, 30) for name, *_ in self.marks]
         for text, (_, x, y, series), shift in zip(labels, self.marks, label_shifts(places, labels, width), strict=True):
-            _write(axes, text, (x, y), shift, palette.colour(series), size=8)
+            write(axes, text, (x, y), shift, palette.colour(series), size=8)
 
 
 @dataclass(frozen=True, kw_only=True)

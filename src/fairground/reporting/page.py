@@ -26,8 +26,7 @@ from fairground.reporting.figures.scores_and_cost import curve_keys, curve_panel
 from fairground.reporting.headings import clean, duration, shorten
 from fairground.reporting.methods import ClassScores
 from fairground.reporting.over_datasets import OverTables, over_tables_if_any
-from fairground.reporting.picture_pages import read_gallery
-from fairground.reporting.rendering import render, write_page
+from fairground.reporting.rendering import read_gallery, render, write_page
 from fairground.reporting.run_set import RunSet, SectionKey, collected, leave_out, names_of_joined
 from fairground.reporting.tables import UNFAIR, ResultTable, TableRow
 from fairground.spec.identity import flatten, shared

@@ -1,11 +1,21 @@
-"""Render the templates of all pages: every name is escaped, and a page's policy allows only its own scripts."""
+"""Render the pages: their templates, the galleries of a report, and the pages of query results and of suspect labels.
+
+Pages are self-contained, every name is escaped, and a page's policy allows only its own scripts.
+"""
 
 import base64
 import hashlib
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from fairground.errors import DataError, require
 from fairground.files import write_atomically
+from fairground.records.arrays import read_arrays
 from fairground.reporting.drawing import DARK, LIGHT, css_variables, dash_of, series_of
 from fairground.reporting.headings import clean, duration, heading, shorten, show, show_interval, size, unit
 from fairground.reporting.table_formats import MARKS
@@ -14,6 +24,13 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _FOLDER = Path(__file__).parent / "templates"
+#: most queries or suspects per page
+MOST = 200
+#: larger pictures of a gallery are made smaller, for phones and mail
+_LARGEST = 96
+#: pictures up to this size are kept exactly, as PNG
+_EXACT = 64
+_KINDS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg"}
 
 
 def render(
@@ -82,3 +99,164 @@ def _environment() -> "Environment":
         show=show, show_interval=show_interval, unit=unit, series_of=series_of, chip_dashes=chip_dashes, marks=MARKS
     )
     return made
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """Something with a name and, if any, a small PNG or JPEG: nothing else is shown as a picture."""
+
+    name: str
+    picture: bytes | None = None
+
+    @property
+    def uri(self) -> str | None:
+        return None if self.picture is None else _uri(self.picture)
+
+
+def _uri(picture: bytes) -> str | None:
+    kind = next((kind for mark, kind in _KINDS.items() if picture.startswith(mark)), None)
+    return None if kind is None else f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found(Shown):
+    """One neighbour; `is_right` says whether it has the query's class, None where that is not known."""
+
+    label: str | None
+    similarity: float
+    is_right: bool | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Searched(Shown):
+    """One query and what was found, most similar first; `decision` is in a few words.
+
+    `is_right` says whether it is right, None where the query's class `truth` is not known or there is no decision. For
+    a class that the index does not have, "unknown" is right.
+    """
+
+    decision: str
+    is_known: bool | None
+    is_right: bool | None
+    truth: str | None
+    nearest: str
+    found: tuple[Found, ...]
+    is_truth_indexed: bool = True
+
+
+def write_answers(searched: Sequence[Searched], *, title: str, lead: str, out: Path) -> Path:
+    """Write the page and return its path; `lead` says what is decided and how often that is wrong."""
+    require(len(searched) > 0, "nothing to show: there was no query")
+    page = render(
+        "answers.html",
+        styles=("answers.css",),
+        title=title,
+        lead=clean(lead),
+        searched=searched[:MOST],
+        n_left_out=max(0, len(searched) - MOST),
+    )
+    return write_page(page, out)
+
+
+class ClassExamples(NamedTuple):
+    """A class and a few of its pictures."""
+
+    name: str
+    pictures: Sequence[Shown]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownSuspect(Shown):
+    """One image with the class of its label and the class it is nearer to."""
+
+    own: ClassExamples
+    suggested: ClassExamples
+
+
+def write_suspects(suspects: Sequence[ShownSuspect], *, n_found: int, n_images: int, weakness: str, out: Path) -> Path:
+    """Write the page and return its path; the first of `n_found` suspects of `n_images` are shown.
+
+    `weakness` says why they mean little, if they do.
+    """
+    warning = f" But {weakness}." if weakness else ""
+    page = render(
+        "suspects.html",
+        styles=("answers.css",),
+        title="Suspect labels",
+        lead=f"{n_found:,} of {n_images:,} images are nearer to another class than to their own, the most suspect "
+        f"first. Many are only unusual: look before you change a label.{warning}",
+        suspects=suspects[:MOST],
+        n_left_out=max(0, n_found - min(len(suspects), MOST)),
+    )
+    return write_page(page, out)
+
+
+class Tile(NamedTuple):
+    """One picture as a data URI; `is_right` tells whether a neighbour has the query's class, None for a query.
+
+    `row` is the picture's row in the data set.
+    """
+
+    uri: str
+    label: str
+    is_right: bool | None
+    row: int
+
+    @property
+    def alt(self) -> str:
+        return {None: "query", True: "right", False: "wrong"}[self.is_right] + f": {self.label}"
+
+
+class Query(NamedTuple):
+    """A query, its neighbours nearest first, and its average precision."""
+
+    picture: Tile
+    neighbours: list[Tile]
+    average_precision: float
+
+
+class Gallery(NamedTuple):
+    """The queries of one run."""
+
+    queries: list[Query]
+    is_pixelated: bool
+
+    @property
+    def weight(self) -> int:
+        return sum(len(tile.uri) for query in self.queries for tile in (query.picture, *query.neighbours))
+
+
+def read_gallery(path: Path) -> Gallery:
+    """Read `images` (q, 1+k, h, w, c), `labels` and `rows` (q, 1+k), `right` (q, k) and `average_precision` (q,)."""
+    arrays = read_arrays(path, ("images", "labels", "rows", "right", "average_precision"))
+    images, *others = arrays.values()
+    is_image = (
+        images.ndim == 5 and images.shape[-1] in (1, 3) and images.dtype == np.uint8 and min(images.shape[1:]) > 0
+    )
+    wanted = "images must be uint8 (q, 1+k, h, w, 1 or 3)"
+    require(is_image, f"{path} is not a gallery: {wanted}; got {images.dtype} {images.shape}", DataError)
+    q, n, *sides, _ = images.shape
+    for (name, array), shape in zip(list(arrays.items())[1:], ((q, n), (q, n), (q, n - 1), (q,)), strict=True):
+        is_shaped = array.shape == shape
+        require(is_shaped, f"{path} is not a gallery: {name} must be {shape}; got {array.shape}", DataError)
+    is_finite = bool(np.isfinite(arrays["average_precision"]).all())
+    require(is_finite, f"{path} is not a gallery: average_precision must be finite", DataError)
+    queries = []
+    for pictures, labels, rows, right, precision in zip(images, *(array.tolist() for array in others), strict=True):
+        names = [shorten(str(label), 60) for label in labels]
+        first, *neighbours = map(Tile, map(_encoded, pictures), names, [None, *right], rows)
+        queries.append(Query(first, neighbours, precision))
+    return Gallery(queries, max(sides) <= _EXACT)
+
+
+def _encoded(image: np.ndarray) -> str:
+    from PIL import Image
+
+    picture = Image.fromarray(image[:, :, 0] if image.shape[-1] == 1 else image)
+    out = io.BytesIO()
+    if max(picture.size) <= _EXACT:
+        picture.save(out, "PNG", optimize=True)
+    else:
+        picture.thumbnail((_LARGEST, _LARGEST))
+        picture.save(out, "JPEG", quality=82)
+    return _uri(out.getvalue()) or ""

@@ -12,11 +12,10 @@ Paper
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairground.comparison import over_datasets
-from fairground.reporting.drawing import Key, Line, Palette, Panel, panels, series_of
+from fairground.reporting.drawing import Key, Line, Palette, Panel, panels, series_of, write
 from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, factor_of
 from fairground.reporting.headings import heading, show, small_p, squeeze, unit
 from fairground.reporting.tables import UNFAIR
@@ -30,67 +29,55 @@ _MOST = 40
 _SHARES = (0.75, 0.5, 0.25)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Diagram:
-    """Methods from best to worst at `places` of an axis from `best` to `worst`, `bars` over those not separated."""
+def _diagram(
+    shown: Mapping[str, tuple[float, str]],
+    *,
+    ticks: Mapping[float, str],
+    axis: tuple[float, float],
+    width: tuple[float, str],
+    bars: Sequence[Sequence[str]],
+    sentence: str,
+    column: str,
+) -> ReportFigure:
+    """Return methods from best to worst, each at its place with its text, on an `axis` from best to worst.
 
-    names: Sequence[str]
-    places: Sequence[float]
-    shown: Sequence[str]
-    ticks: Mapping[float, str]
-    best: float
-    worst: float
-    width: float
-    width_text: str
-    bars: Sequence[Sequence[str]]
+    `width` is the critical difference and its text; `bars` are over methods that are not separated.
+    """
+    (best, worst), k = axis, len(shown)
+    spots = {name: (place - best) / ((worst - best) or 1.0) for name, (place, _) in shown.items()}
 
-    def draw(self, figure: "Figure", palette: Palette) -> None:
-        def at(place: float) -> float:
-            """Return a place as a share of the axis, 0 for the best end."""
-            return (place - self.best) / ((self.worst - self.best) or 1.0)
-
+    def draw(figure: "Figure", palette: Palette) -> None:
         axes = figure.add_subplot()
         axes.set_axis_off()
         axes.plot([0, 1], [0, 0], color=palette.ink, linewidth=1.2)
-        for place, text in self.ticks.items():
-            axes.plot([at(place)] * 2, [0, 0.25], color=palette.ink, linewidth=1)
-            axes.text(at(place), 0.35, text, ha="center", va="bottom", fontsize=9, color=palette.soft)
-        width = min(self.width / (abs(self.worst - self.best) or 1.0), 1.0)
-        axes.plot([0, width], [1.5, 1.5], color=palette.ink, linewidth=1.5, marker="|")
-        axes.text(0, 1.65, self.width_text, ha="left", va="bottom", fontsize=9, color=palette.ink)
-        spots = {name: at(place) for name, place in zip(self.names, self.places, strict=True)}
-        for i, bar in enumerate(self.bars):
+        for place, text in ticks.items():
+            at = (place - best) / ((worst - best) or 1.0)
+            axes.plot([at] * 2, [0, 0.25], color=palette.ink, linewidth=1)
+            axes.text(at, 0.35, text, ha="center", va="bottom", fontsize=9, color=palette.soft)
+        length = min(width[0] / (abs(worst - best) or 1.0), 1.0)
+        axes.plot([0, length], [1.5, 1.5], color=palette.ink, linewidth=1.5, marker="|")
+        axes.text(0, 1.65, width[1], ha="left", va="bottom", fontsize=9, color=palette.ink)
+        for i, bar in enumerate(bars):
             ends = [spots[bar[0]] - 0.008, spots[bar[-1]] + 0.008]
             axes.plot(ends, [-0.45 - 0.45 * i] * 2, color=palette.series[1], linewidth=4, solid_capstyle="butt")
         # The better half is named on the left, the other on the right.
-        k, top = len(self.names), -0.9 - 0.45 * len(self.bars)
-        reach = max(0.12, 0.6 / max(1, k - 1))
-        for i, (name, shown) in enumerate(zip(self.names, self.shown, strict=True)):
+        top, reach = -0.9 - 0.45 * len(bars), max(0.12, 0.6 / max(1, k - 1))
+        for i, (name, (_, text)) in enumerate(shown.items()):
             is_left = i < -(-k // 2)
             y, end = top - (i if is_left else k - 1 - i), (-reach if is_left else 1 + reach)
             axes.plot([spots[name]] * 2 + [end], [0, y, y], color=palette.soft, linewidth=1)
-            axes.annotate(
-                f"{squeeze(name, 40)}  {shown}",
-                (end, y),
-                xytext=(-4 if is_left else 4, 0),
-                textcoords="offset points",
-                ha="right" if is_left else "left",
-                va="center",
-                fontsize=9,
-                color=palette.ink,
-            )
+            write(axes, f"{squeeze(name, 40)}  {text}", (end, y), (-4 if is_left else 4, 0), palette.ink)
         axes.set_ylim(axes.get_ylim()[0] - 0.4, 2.4)
 
-    def figure(self, sentence: str, column: str) -> ReportFigure:
-        return ReportFigure(
-            name="critical_difference",
-            title="Critical-difference diagram",
-            sentence=sentence,
-            draw=self.draw,
-            height=1.3 + 0.26 * -(-len(self.names) // 2) + 0.12 * len(self.bars),
-            columns=("method", column),
-            rows=list(zip(self.names, self.shown, strict=True)),
-        )
+    return ReportFigure(
+        name="critical_difference",
+        title="Critical-difference diagram",
+        sentence=sentence,
+        draw=draw,
+        height=1.3 + 0.26 * -(-k // 2) + 0.12 * len(bars),
+        columns=("method", column),
+        rows=[(name, text) for name, (_, text) in shown.items()],
+    )
 
 
 def critical_difference(inputs: FigureInputs) -> ReportFigure | None:
@@ -107,22 +94,18 @@ def critical_difference(inputs: FigureInputs) -> ReportFigure | None:
     shown_width = f"{show(metric, width)}{unit(metric)}"
     bars = comparison.groups if table.is_fair else ()
     joined = "Bars join neighbours of which none is better than another."
-    return Diagram(
-        names=[method.name if table.is_fair else UNFAIR + method.name for method in comparison.methods],
-        places=means,
-        shown=[show(metric, mean) for mean in means],
+    unfair = "" if table.is_fair else UNFAIR
+    return _diagram(
+        {unfair + method.name: (method.mean, show(metric, method.mean)) for method in comparison.methods},
         ticks={tick: show(metric, tick) for tick in ticks},
-        best=means[0],
-        worst=means[-1],
-        width=width,
-        width_text=f"critical difference {shown_width}",
+        axis=(means[0], means[-1]),
+        width=(width, f"critical difference {shown_width}"),
         bars=bars,
-    ).figure(
-        f"Mean {heading(metric)} over seeds, best on the left; two methods further apart than the critical difference, "
-        f"{shown_width}, are separated at {100 * comparison.level:g} %, all pairs at once. "
+        column="mean",
+        sentence=f"Mean {heading(metric)} over seeds, best on the left; two methods further apart than the critical "
+        f"difference, {shown_width}, are separated at {100 * comparison.level:g} %, all pairs at once. "
         f"{joined if bars else 'Each is separated from every other.'} This holds for seeds of this data set, not for "
         "other data sets.",
-        "mean",
     )
 
 
@@ -136,20 +119,15 @@ def ranks_over_datasets(scores: Mapping[str, Sequence[float]], *, metric: str) -
     verdict = (
         "Bars join methods whose ranks are within it." if found.is_different else "Friedman's test is not significant."
     )
-    return Diagram(
-        names=found.names,
-        places=found.mean_ranks,
-        shown=[f"{rank:.2f}" for rank in found.mean_ranks],
+    return _diagram(
+        {name: (rank, f"{rank:.2f}") for name, rank in zip(found.names, found.mean_ranks, strict=True)},
         ticks={rank: str(rank) for rank in range(1, k + 1) if k <= 12 or rank % 5 == 0 or rank == 1},
-        best=1,
-        worst=k,
-        width=found.critical_difference,
-        width_text=width,
+        axis=(1, k),
+        width=(found.critical_difference, width),
         bars=found.bars if found.is_different else (),
-    ).figure(
-        f"Mean rank by {heading(metric)} over {count(n_blocks, 'data set')} as blocks, 1 being best; Friedman p "
-        f"{small_p(found.p)}, {width}. {verdict}",
-        "mean rank",
+        column="mean rank",
+        sentence=f"Mean rank by {heading(metric)} over {count(n_blocks, 'data set')} as blocks, 1 being best; Friedman "
+        f"p {small_p(found.p)}, {width}. {verdict}",
     )
 
 
