@@ -43,11 +43,10 @@ def folders(records, home):
 
 def test_class_scores_are_read_weighted_and_classes_without_queries_left_out(tmp_path):
     records = made(tmp_path, classes=0.1)
-    found = ClassScores(records=tuple(records), folders=folders(records, tmp_path)).of("map@r", methods_of(records))
-    assert found.missing == ""
-    assert found.weights == [10, 20, 30, 40, 25, 35, 15]
-    values = next(iter(found.values.values()))[0]
-    assert values @ found.weights / sum(found.weights) == pytest.approx(records[0].score("map@r"))
+    scores = ClassScores(records=tuple(records), folders=folders(records, tmp_path))
+    values, weights = scores.read("map@r", methods_of(records))
+    assert weights == [10, 20, 30, 40, 25, 35, 15]
+    assert next(iter(values.values()))[0] @ weights / sum(weights) == pytest.approx(records[0].score("map@r"))
 
 
 def test_each_kind_answers_its_own_question_and_the_headline_says_which(tmp_path):

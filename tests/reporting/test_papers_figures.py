@@ -9,7 +9,7 @@ import pytest
 from fairground.records.arrays import write_arrays
 from fairground.records.run_folder import RunFolder
 from fairground.reporting.figure import FigureInputs, figures_of, write_figures
-from fairground.reporting.figures import distributions, embedding_map, ranks_and_profiles, regularisation, searches
+from fairground.reporting.figures import effects_of_settings, embedding_map, ranks_and_profiles, regularisation
 from fairground.reporting.figures import training_embeddings as embeddings
 from fairground.reporting.page import inputs_of
 from fairground.studies.folder import Trial
@@ -57,15 +57,15 @@ def test_levels_are_called_as_the_study_calls_them():
     starts = ["A", "A", "B", "B", "A", "B"]
     names = {r.method: f"{start}, {end}" for r, start, end in zip(records, starts, ends, strict=True)}
     named = replace(made, runs=replace(made.runs, names=names))
-    assert set(distributions.distributions_of(named)["sampler"]) == {"SPC-2", "SPC-4", "FRD"}
+    assert set(effects_of_settings.distributions_of(named)["sampler"]) == {"SPC-2", "SPC-4", "FRD"}
     ours = {"per_class, per class 2", "per_class, per class 4", "frechet"}
-    assert set(distributions.distributions_of(made)["sampler"]) == ours
+    assert set(effects_of_settings.distributions_of(made)["sampler"]) == ours
     other = replace(made, runs=replace(made.runs, names=names | {records[0].method: "A, as the protocol"}))
-    assert set(distributions.distributions_of(other)["sampler"]) == ours
+    assert set(effects_of_settings.distributions_of(other)["sampler"]) == ours
 
 
 def test_relative_performance_by_hand():
-    found = distributions.distributions_of(
+    found = effects_of_settings.distributions_of(
         inputs([run("a", 0.5), run("a", 0.4, miner="semihard"), run("b", 0.2), run("b", 0.2, miner="semihard")])
     )
     assert set(found) == {"miner"}
@@ -73,13 +73,13 @@ def test_relative_performance_by_hand():
         "distance_weighted": [100.0, 100.0],
         "semihard": [80.0, 100.0],
     }
-    assert distributions.distributions(inputs([run("a", 0.5), run("b", 0.4)])) is None
+    assert effects_of_settings.distributions(inputs([run("a", 0.5), run("b", 0.4)])) is None
     spaces = [changed(run("a", 0.5), data={"name": "toy_spaces", "space": space}) for space in ("bands", "blocks")]
-    assert distributions.distributions(inputs(spaces)) is None
+    assert effects_of_settings.distributions(inputs(spaces)) is None
     # A strength that comes and goes with its miner says nothing that the miner does not; two strengths are two levels.
     plain, *switched = run("a", 0.5), *(run("a", 0.4, miner="rho_distance", p=p) for p in (0.1, 0.2))
-    assert set(distributions.distributions_of(inputs([plain, switched[0]]))) == {"miner"}
-    levels = distributions.distributions_of(inputs([plain, *switched]))["miner"]
+    assert set(effects_of_settings.distributions_of(inputs([plain, switched[0]]))) == {"miner"}
+    levels = effects_of_settings.distributions_of(inputs([plain, *switched]))["miner"]
     assert set(levels) == {"distance_weighted", "rho_distance, p switch 0.1", "rho_distance, p switch 0.2"}
 
 
@@ -90,8 +90,8 @@ def test_traces_and_sensitivity_come_from_the_trials():
         Trial(number=2, settings={"loss.margin": 0.4}, state="done", folds={0: 0.5}),
     ]
     made = inputs([run("a", 0.5)], trials={"a": trials, "b": [trials[1]]})
-    assert searches.traces(made).numbers == (("a", "3", "2", "50.00"),)
-    (one,), is_search = searches.sensitivities_of(made)
+    assert effects_of_settings.traces(made).numbers == (("a", "3", "2", "50.00"),)
+    (one,), is_search = effects_of_settings.sensitivities_of(made)
     assert is_search
     assert one.points == [(0.1, 30.0), (0.4, 50.0)]
     assert one.reach == pytest.approx(20)
@@ -104,11 +104,11 @@ def test_sensitivity_without_a_search_compares_methods_of_one_loss():
         for seed in range(2)
     ]
     along = [changed(record, miner={"name": "semihard"}) for record in study[:2]]
-    assert "Other settings vary too" in searches.sensitivity(inputs([*study, *along])).sentence
-    (one,), is_search = searches.sensitivities_of(inputs(study))
+    assert "Other settings vary too" in effects_of_settings.sensitivity(inputs([*study, *along])).sentence
+    (one,), is_search = effects_of_settings.sensitivities_of(inputs(study))
     assert not is_search
-    assert "Other settings" not in searches.sensitivity(inputs(study)).sentence
-    assert searches.sensitivity(inputs(study)).sentence.endswith("(2 points). Diamonds are the best.")
+    assert "Other settings" not in effects_of_settings.sensitivity(inputs(study)).sentence
+    assert effects_of_settings.sensitivity(inputs(study)).sentence.endswith("(2 points). Diamonds are the best.")
     assert (one.owner, one.setting, [value for value, _ in one.points]) == ("triplet", "loss.margin", [0.1, 0.2])
 
 
@@ -288,7 +288,7 @@ def test_a_level_holds_runs_that_differ_in_one_factor_alone():
         changed(run("margin", 0.3), sampler__per_class=8),
         changed(run("margin", 1.0), training__batch_size=28, optimiser__lr=0.5),
     ]
-    found = distributions.distributions_of(inputs(records))
+    found = effects_of_settings.distributions_of(inputs(records))
     assert {factor: {level: list(values) for level, values in levels.items()} for factor, levels in found.items()} == {
         "training.batch_size": {"128": [50], "56": [60]},
         "head.embedding_dim": {"128": [50], "512": [70]},

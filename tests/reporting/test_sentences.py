@@ -67,16 +67,9 @@ def test_a_clean_study_has_no_warnings_and_repeats_what_all_runs_noted_once():
     assert notes(some) == ["a batch was filled up (1 of 12 runs)"]
 
 
-def test_what_weakens_a_comparison_is_warned_of():
-    assert notes(make_study(n_seeds=1))[0].startswith("One run only: margin + distance_weighted")
-    uneven = [*runs("a", 0.5, 0.6, 0.7), *runs("b", 0.4, 0.5)]
-    assert notes(uneven) == ["The methods have 2 to 3 finished runs each; an equal number is fairer."]
+def test_lost_runs_and_runs_given_twice_are_warned_of():
     lost = [*runs("a", 0.5, 0.6), make_record(loss="a", seed=2, state="diverged")]
     assert "a, seed 2: diverged. the run diverged at step 17" in notes(lost)
-    other = make_provenance(data_fingerprint="other", threads=8)
-    mixed = [*runs("a", 0.5, 0.6), *(replace(run, provenance=other) for run in runs("b", 0.5, 0.6))]
-    differing = "the images of the data set (fingerprint) and the number of threads"
-    assert notes(mixed) == [f"Not the same in all runs: {differing}."]
     run = make_record()
     assert notes([run, run, make_record(seed=1)]) == [f"Counted more than once: run {run.name}."]
 

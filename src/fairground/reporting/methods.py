@@ -118,19 +118,6 @@ def _by_parts(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PerClassScores:
-    """Each method's mean per class and seed, and the weights of the classes; `missing` says why there are none."""
-
-    values: Mapping[str, Mapping[int, np.ndarray]]
-    weights: Sequence[float]
-    missing: str = ""
-
-    def generality(self, *, level: float, margin: float | None, is_higher: bool) -> Generality:
-        require(not self.missing, f"no comparison over test classes: {self.missing}")
-        return generality_of(self.values, weights=self.weights, level=level, margin=margin, higher_is_better=is_higher)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ClassScores:
     """Scores per test class, from the files of runs whose folds are not yet averaged.
 
@@ -145,14 +132,20 @@ class ClassScores:
     def _groups(self) -> dict[str, list[RunRecord]]:
         return fold_groups(self.records)
 
-    def of(self, metric: str, methods: Iterable[Method]) -> PerClassScores:
-        """Return the scores of all methods per class, or why there are none."""
+    def generality(
+        self, metric: str, methods: Iterable[Method], *, level: float, margin: float | None, is_higher: bool
+    ) -> Generality:
+        """Return the methods compared over seeds, over classes and over both; refused where scores are missing."""
         try:
-            return self._read_all(metric, methods)
+            values, weights = self.read(metric, methods)
         except InputError as error:
-            return PerClassScores(values={}, weights=(), missing=str(error))
+            raise InputError(f"no comparison over test classes: {error}") from error
+        return generality_of(values, weights=weights, level=level, margin=margin, higher_is_better=is_higher)
 
-    def _read_all(self, metric: str, methods: Iterable[Method]) -> PerClassScores:
+    def read(
+        self, metric: str, methods: Iterable[Method]
+    ) -> tuple[Mapping[str, Mapping[int, np.ndarray]], Sequence[float]]:
+        """Return each method's mean per class and seed, and the weights of the classes; refuse where there are none."""
         values: dict[str, dict[int, np.ndarray]] = {}
         sizes: list[np.ndarray] = []
         for method in methods:
@@ -171,10 +164,8 @@ class ClassScores:
         kept = first > 0
         require(kept.sum() > 1, f"{metric} covers one test class only")
         require(max(map(len, values.values())) > 1, "no method has two runs")
-        return PerClassScores(
-            values={label: {seed: x[kept] for seed, x in by.items()} for label, by in values.items()},
-            weights=first[kept].tolist(),
-        )
+        kept_values = {label: {seed: x[kept] for seed, x in by.items()} for label, by in values.items()}
+        return kept_values, first[kept].tolist()
 
     def _read(self, record: RunRecord, metric: str) -> tuple[np.ndarray, np.ndarray]:
         """Return a run's means per class and the weights of the classes; refuse where it has none."""

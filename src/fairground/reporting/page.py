@@ -12,7 +12,7 @@ from typing import Any
 
 from fairground.comparison.generality import Generality
 from fairground.comparison.run_scores import join_folds
-from fairground.errors import DataError, require
+from fairground.errors import DataError, InputError, require
 from fairground.files import read_json
 from fairground.papers.expected_runs import ensemble_protocol
 from fairground.papers.reproduction import compare_with_published, repeats_of
@@ -164,10 +164,12 @@ def _generality(inputs: FigureInputs) -> Generality | None:
     if comparison is None or len(comparison.pairs) == 0 or not is_known or not table.is_fair:
         return None
     classes = ClassScores(records=inputs.folds, folders=inputs.runs.folders)
-    scores = classes.of(metric, [row.method for row in table.rows])
-    if scores.missing or set(scores.values) != {method.name for method in comparison.methods}:
+    methods, is_higher = [row.method for row in table.rows], comparison.higher_is_better
+    try:
+        found = classes.generality(metric, methods, level=table.level, margin=comparison.margin, is_higher=is_higher)
+    except InputError:
         return None
-    return scores.generality(level=table.level, margin=comparison.margin, is_higher=comparison.higher_is_better)
+    return found if {one.name for one in found.seeds.methods} == {one.name for one in comparison.methods} else None
 
 
 def _labels(repeats: Iterable[Sequence[RunRecord]], table: ResultTable) -> dict[str, str]:

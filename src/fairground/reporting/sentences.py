@@ -5,11 +5,9 @@ Every sentence is built from the values of one `ResultTable` and says no more th
 
 from collections import Counter
 from collections.abc import Sequence
-from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from fairground.comparison.comparison_result import no_verdict_on
-from fairground.comparison.fairness_flags import is_any_other
 from fairground.comparison.generality import Generality
 from fairground.records.record import Finding
 from fairground.reporting.headings import clean, heading, show, show_interval, unit
@@ -22,17 +20,6 @@ _MODELS: dict[Models, str] = {
     "separated": " (separated models: the mean over the fold models of a repeat)",
     "concatenated": " (concatenated models: the fold models of a repeat joined into one)",
     "": "",
-}
-
-
-#: what should be the same in all runs, and the field of their provenance
-_CONDITIONS = {
-    "the images of the data set (fingerprint)": "data_fingerprint",
-    "the split into training, validation and test (fingerprint)": "split_fingerprint",
-    "the version of fairground": "fairground",
-    "the versions of the packages": "packages",
-    "the machine": "hardware",
-    "the number of threads": "threads",
 }
 
 
@@ -140,29 +127,15 @@ def _number(table: ResultTable, row: TableRow) -> str:
 
 
 def notes_of(table: ResultTable) -> list[Note]:
-    """Return what a reader must know before believing a table: warnings first, then the notes of the runs."""
+    """Return what happened in the runs of a table, besides what its fairness says: warnings first, then their notes."""
     records = [record for row in table.rows for record in row.method.records]
-    single = [row.label for row in table.rows if row.n_done == 1]
-    counts = {row.n_done for row in table.rows if row.n_done}
-    warnings = []
-    if single:
-        why = "Without repeats there is no interval, no mark and no verdict."
-        warnings.append(f"One run only: {join_names(single)}. {why}")
-    elif len(counts) > 1 and table.waves is None:
-        warnings.append(
-            f"The methods have {min(counts)} to {max(counts)} finished runs each; an equal number is fairer."
-        )
-    warnings += [
+    warnings = [
         f"{row.label}, seed {record.spec.get('seed')}: {record.state}. {clean(record.failure or '')}"
         for row in table.rows
         for record in row.method.records
         if record.state != "done"
     ]
     warnings += _doctor_findings(table)
-    done = [record.provenance for record in records if record.state == "done"]
-    differing = [name for name, field in _CONDITIONS.items() if is_any_other(map(attrgetter(field), done))]
-    if differing:
-        warnings.append(f"Not the same in all runs: {join_names(differing, most=9)}.")
     twice = sorted(name for name, count in Counter(record.name for record in records).items() if count > 1)
     if twice:
         warnings.append(f"Counted more than once: run {join_names(twice)}.")

@@ -16,7 +16,7 @@ from fairground.comparison.comparison_result import LEVEL, Comparison, Generalit
 from fairground.comparison.fairness_flags import FairnessResult, check_fairness
 from fairground.comparison.run_scores import seed_of
 from fairground.comparison.sequential import Wave, compare_in_waves
-from fairground.errors import require
+from fairground.errors import InputError, require
 from fairground.records.record import RunRecord, SplitName
 from fairground.reporting.methods import ClassScores, Method, methods_of
 from fairground.spec.catalogue import nearest
@@ -282,7 +282,10 @@ class MethodComparer:
         self.waves = WaveStatus.from_wave(self.wave, values)
 
     def can_compare(self, metric: str) -> bool:
-        return self.over == "seeds" or (self.classes is not None and not self.classes.of(metric, self.methods).missing)
+        try:
+            return self.over == "seeds" or (self.classes is not None and bool(self.classes.read(metric, self.methods)))
+        except InputError:
+            return False
 
     def compare(
         self, metric: str, values: Mapping[str, Mapping[int, float]], *, is_higher: bool, is_planned: bool
@@ -295,8 +298,8 @@ class MethodComparer:
         if self.over != "seeds":
             require(self.classes is not None, "a comparison over test classes needs the files of the runs")
             assert self.classes is not None
-            scores = self.classes.of(metric, self.methods)
-            return scores.generality(level=self.level, margin=margin, is_higher=is_higher).over(self.over)
+            found = self.classes.generality(metric, self.methods, level=self.level, margin=margin, is_higher=is_higher)
+            return found.over(self.over)
         if self.wave is None:
             return compare_values(
                 values, level=self.level, margin=margin, higher_is_better=is_higher, is_planned=is_planned
