@@ -125,6 +125,6 @@ def test_a_study_its_plan_and_its_status_fit(tmp_path):
 
 def test_a_recommendation_fits(tmp_path):
     features = write_features(tmp_path / "made.npz")
-    lines = lines_of("recommend", features.name, "--time", "12s", cwd=tmp_path)
+    lines = lines_of("recommend", features.name, "--time", "4s", cwd=tmp_path)
     assert too_wide([line for line in lines if str(tmp_path) not in line]) == []
     assert any(line.startswith("raw features") for line in lines)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.quick_race import call, write_features
+from tests.commands.quick_race import call, use_ticking, write_features
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -15,7 +15,9 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("race")
     features = write_features(folder / f"{HOSTILE}.npz")
-    result = call(features, "--home", folder / "home", "--time", "8s", "--json")
+    with pytest.MonkeyPatch.context() as patch:
+        use_ticking(patch)
+        result = call(features, "--home", folder / "home", "--time", "8s", "--json")
     assert result.exception is None, result.exception
     return json.loads(result.stdout)
 
