@@ -16,8 +16,7 @@ Departures from the paper
 
 import torch
 
-from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings, require
-from fairground.errors import DataError
+from fairground.contracts.analysis import Analysis, DataError, EmbeddingSpace, Findings, require
 from fairground.functional.spectral import collapse_of, spaced_rows
 
 

@@ -19,8 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings, require
-from fairground.errors import DataError
+from fairground.contracts.analysis import Analysis, DataError, EmbeddingSpace, Findings, require
 
 Distance = Literal["cosine", "euclidean"]
 BLOCK = 2048

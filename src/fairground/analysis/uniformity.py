@@ -13,8 +13,7 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings, require
-from fairground.errors import DataError
+from fairground.contracts.analysis import Analysis, DataError, EmbeddingSpace, Findings, require
 from fairground.functional.spectral import pair_blocks, spaced_rows
 
 

@@ -8,10 +8,10 @@ from typing import Protocol
 import numpy as np
 
 from fairground.contracts.choices import ChecksChoices
-from fairground.errors import require
+from fairground.errors import DataError, require
 
 #: what the files of these parts need beside what is defined here
-__all__ = ["Analysis", "require"]
+__all__ = ["Analysis", "DataError", "require"]
 
 
 class EmbeddingSpace(Protocol):

@@ -13,7 +13,7 @@ from fairground.errors import require
 from fairground.spec.space import Choice, Range, Real
 
 #: what the files of these parts need beside what is defined here
-__all__ = ["Choice", "Miner", "Range", "Real", "require"]
+__all__ = ["Choice", "Miner", "Pairs", "Range", "Real", "Triplets", "require"]
 
 
 class Miner(ChecksChoices, ABC):

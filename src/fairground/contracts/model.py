@@ -13,7 +13,7 @@ from fairground.contracts.table import Images
 from fairground.errors import require
 
 #: what the files of these parts need beside what is defined here
-__all__ = ["Head", "require"]
+__all__ = ["Head", "Images", "require"]
 
 
 @dataclass(frozen=True, kw_only=True)

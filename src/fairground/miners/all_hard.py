@@ -15,8 +15,7 @@ Departures from the paper
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Triplets
-from fairground.contracts.miner import Miner, Real, require
+from fairground.contracts.miner import Miner, Real, Triplets, require
 from fairground.functional.pairs import pair_masks
 from fairground.functional.triplets import list_triplets
 from fairground.kernels.vector_gradients import distances, normalize

@@ -14,8 +14,7 @@ Departures from the paper
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Triplets
-from fairground.contracts.miner import Miner, require
+from fairground.contracts.miner import Miner, Triplets, require
 from fairground.functional.pairs import distinct_below, pair_masks
 from fairground.functional.triplets import classmates, list_triplets, triplet_at
 

@@ -19,8 +19,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Triplets
-from fairground.contracts.miner import Miner, require
+from fairground.contracts.miner import Miner, Triplets, require
 from fairground.functional.pairs import draw_below, weighted_columns
 from fairground.functional.triplets import classmates, distance_weights, positive_at
 

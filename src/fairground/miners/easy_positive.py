@@ -17,8 +17,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Triplets
-from fairground.contracts.miner import Choice, Miner
+from fairground.contracts.miner import Choice, Miner, Triplets
 from fairground.functional.pairs import pair_masks
 from fairground.kernels.vector_gradients import normalize, squared_distances
 

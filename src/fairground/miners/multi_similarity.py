@@ -18,8 +18,7 @@ Departures from the paper
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Pairs
-from fairground.contracts.miner import Miner, Real, require
+from fairground.contracts.miner import Miner, Pairs, Real, require
 from fairground.functional.pairs import capped, pair_masks
 from fairground.kernels.vector_gradients import normalize
 

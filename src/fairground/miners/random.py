@@ -15,8 +15,7 @@ Departures from the paper
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Triplets
-from fairground.contracts.miner import Miner
+from fairground.contracts.miner import Miner, Triplets
 from fairground.functional.pairs import distinct_below, draw_below
 from fairground.functional.triplets import classmates, negative_at, positive_at, triplet_at
 

@@ -18,8 +18,7 @@ Departures from the paper
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Triplets
-from fairground.contracts.miner import Miner, Real, require
+from fairground.contracts.miner import Miner, Real, Triplets, require
 from fairground.functional.pairs import draw_below, weighted_columns
 from fairground.functional.triplets import classmates, distance_weights, positive_at, switch_triplets
 

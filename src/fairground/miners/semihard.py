@@ -16,8 +16,7 @@ Departures from the paper
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Triplets
-from fairground.contracts.miner import Miner, Real, require
+from fairground.contracts.miner import Miner, Real, Triplets, require
 from fairground.functional.pairs import draw_below, marked_column
 from fairground.functional.triplets import classmates, positive_at
 from fairground.kernels.vector_gradients import distances, normalize

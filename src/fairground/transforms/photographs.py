@@ -17,8 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import Augmentation, Preprocessing, require
-from fairground.contracts.table import Images
+from fairground.contracts.model import Augmentation, Images, Preprocessing, require
 from fairground.loading import transform_steps as steps
 
 

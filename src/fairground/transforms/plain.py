@@ -15,8 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import Augmentation, Preprocessing
-from fairground.contracts.table import Images
+from fairground.contracts.model import Augmentation, Images, Preprocessing
 from fairground.loading import transform_steps as steps
 
 

@@ -18,8 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from fairground.contracts.model import Augmentation, PlannedTransform, require
-from fairground.contracts.table import Images
+from fairground.contracts.model import Augmentation, Images, PlannedTransform, require
 
 
 class SmallImagesTransform(PlannedTransform):
