@@ -56,7 +56,7 @@ def test_the_kernel_says_what_the_formula_says(name):
             inputs = [leaf, *(weight for weight in loss.parameters() if weight.requires_grad)]
             ours = loss(leaf, labels, tuples, generator=seeded())
             theirs = formula(loss, leaf, labels, tuples)
-            what = f"{chosen}, trial {trial}: {ours} {theirs} of {embeddings} {labels} {tuples}"
+            what = (chosen, trial)
             assert ours.dtype == torch.float64, what
             agree([ours], [theirs], 1e-7 if has_copies else 1e-12, what)
             agree(gradients(ours, inputs), gradients(theirs, inputs), 1e-6 if has_copies else 1e-10, what)
@@ -100,7 +100,7 @@ def test_second_derivatives_are_slopes_of_the_first_and_finite_under_any_setting
             if name not in (*GRADIENT_OF_ITS_OWN, *HAS_STATE):
                 ahead, behind = (slope((embeddings + step * direction).requires_grad_()) for step in (1e-6, -1e-6))
                 agree([second], [(ahead - behind) / 2e-6], 1e-5, chosen)
-            for crowd in crowds:
+            for crowd in crowds if kind is tuple_kinds(loss)[0] else ():
                 leaf = crowd.clone().requires_grad_()
                 first = slope(leaf)
                 (second,) = gradients(first.square().sum(), [leaf])
