@@ -61,7 +61,7 @@ def test_a_switched_triplet_attracts_nothing(name, settings, border, d):
     # Anchor as its own positive and a classmate as the negative: only the push is left.
     switched = Triplets(*torch.tensor([[0], [0], [1]]))
     value, gradient = gradient_of(on_fixture(name, **settings), X, F8, switched)
-    assert value == pytest.approx(max(0, border - d[0][1]), abs=1e-9)
+    assert value == pytest.approx(max(0, border - d[0][1]), abs=1e-9 if name == "margin" else 1e-12)
     assert gradient[:2].norm(dim=1).gt(0).all() == (value > 0)
     assert not gradient[2:].any()
 
@@ -244,7 +244,7 @@ def test_the_weights_of_the_ranked_list_loss_are_constants_to_the_gradient(label
 def test_what_is_too_small_or_too_large_for_float32_still_teaches(name, settings, scale):
     value, gradient = gradient_of(on_fixture(name, **settings).float(), scale * X.float(), F8B)
     expected, _ = gradient_of(on_fixture(name, **settings), scale * X, F8B)
-    assert value == pytest.approx(expected, rel=1e-4)
+    assert value == pytest.approx(expected, rel=1e-5)
     assert gradient.isfinite().all()
     assert gradient.norm() > 1e-3
 
