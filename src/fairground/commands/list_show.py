@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fairground.commands.command import Answer
 from fairground.commands.options import HOME, Home, home_argument
-from fairground.commands.terminal import Verbatim, aligned, fitted, listed, plural, screen_width
+from fairground.commands.terminal import Verbatim, aligned, fitted, plural, screen_width
 
 if TYPE_CHECKING:
     from fairground.records.record import RunRecord
@@ -40,7 +40,7 @@ def list_things(
         found = {flag.name: flag.raised_when for flag in FLAGS}
     else:
         found = list_room(room)
-    return Answer(found, listed(found))
+    return Answer(found, aligned(list(found.items())))
 
 
 def _list_runs(home: Path) -> Answer:

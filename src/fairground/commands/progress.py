@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -113,7 +114,12 @@ def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator
         yield lambda _: None
         return
     if not sys.stderr.isatty():
-        yield lambda event: _print_line(shown(event, title, select_by)[0])
+
+        def print_line(event: events.Event) -> None:
+            if line := shown(event, title, select_by)[0]:
+                print(line, file=sys.stderr)
+
+        yield print_line
         return
     status = "epoch {task.fields[epoch]}  loss {task.fields[loss]}  " + select_by + " {task.fields[score]}"
     with _bar(status, narrow=6, after="{task.fields[speed]} images/s") as bar:
@@ -136,16 +142,11 @@ def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator
         yield listen
 
 
-def _print_line(line: str) -> None:
-    if line:
-        print(line, file=sys.stderr)
-
-
 @contextmanager
 def study_progress(
     total: int, *, metric: str, is_quiet: bool, is_most: bool = False, titles: Mapping[str, str] | None = None
 ) -> Iterator[tuple[Watch, OnRecord]]:
-    """Yield what to call with the events of runs, and with their records.
+    """Yield what to call with the events of runs, and with their records: a bar for the whole and one per run.
 
     `total` is the number of runs, or with `is_most` the largest, as pruning or waves may save some; `titles` are shown
     instead of the names of runs in progress.
@@ -153,35 +154,27 @@ def study_progress(
     if is_quiet:
         yield lambda _: None, lambda _: None
         return
-    if sys.stderr.isatty():
-        with _study_bars("runs, at most" if is_most else "runs", total, metric, titles or {}) as pair:
-            yield pair
+    most, numbers, signs = "at most " if is_most else "", count(1), set[str]()
+    if not sys.stderr.isatty():
+
+        def end_line(record: "RunRecord") -> None:
+            ended = "  ".join([record.name, *_outcome(record, metric, signs)])
+            print(f"run {next(numbers)} of {most}{total}  {ended}", file=sys.stderr)
+
+        yield lambda event: _worker_loss(event, partial(print, file=sys.stderr)), end_line
         return
-    numbers, signs = count(1), set[str]()
-
-    def end(record: "RunRecord") -> None:
-        most = f"at most {total}" if is_most else str(total)
-        _print_line(f"run {next(numbers)} of {most}  {record.name}  {'  '.join(_outcome(record, metric, signs))}")
-
-    yield lambda event: _print_line(_worker_loss(event)), end
-
-
-@contextmanager
-def _study_bars(heading: str, total: int, metric: str, titles: Mapping[str, str]) -> Iterator[tuple[Watch, OnRecord]]:
-    """Show one bar for the whole and one per run."""
     tasks: dict[str, TaskID] = {}
-    signs: set[str] = set()
     with _bar("", narrow=10, description=34, after="{task.fields[status]}") as bar:
-        overall = bar.add_task(heading, total=total, status="")
+        overall = bar.add_task("runs, at most" if is_most else "runs", total=total, status="")
 
         def watch(event: Mapping[str, Any]) -> None:
-            if line := _worker_loss(event):
-                bar.console.print(line)
+            _worker_loss(event, bar.console.print)
             if event.get("kind") != "batch":
                 return
             run = event["run"]
             if run not in tasks:
-                tasks[run] = bar.add_task(titles.get(run, run), total=event["of"] * event["batches"], status="")
+                title = (titles or {}).get(run, run)
+                tasks[run] = bar.add_task(title, total=event["of"] * event["batches"], status="")
             done = (event["epoch"] - 1) * event["batches"] + event["batch"]
             bar.update(tasks[run], completed=done, status=f"epoch {event['epoch']}, loss {event['loss']:.4f}")
 
@@ -214,9 +207,9 @@ def _outcome(record: "RunRecord", metric: str, known_signs: set[str]) -> tuple[s
     return f"{loss['name']} seed {record.spec['seed']}{fold}", f"{ended}{signs}"
 
 
-def _worker_loss(event: Mapping[str, Any]) -> str:
-    died = event.get("worker_died")
-    return "" if died is None else f"a worker died ({died}); the next free worker continues its run"
+def _worker_loss(event: Mapping[str, Any], say: Callable[[str], None]) -> None:
+    if "worker_died" in event:
+        say(f"a worker died ({event['worker_died']}); the next free worker continues its run")
 
 
 @contextmanager

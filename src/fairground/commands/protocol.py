@@ -1,13 +1,12 @@
 """`fairground protocol`: the declaration card of a protocol, or of a spec made from one."""
 
-import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fairground.commands.command import Answer
 from fairground.commands.options import Config
-from fairground.commands.terminal import Verbatim, terminal_width
+from fairground.commands.terminal import Verbatim, fitted, terminal_width
 
 if TYPE_CHECKING:
     from fairground.spec.run import RunSpec
@@ -51,10 +50,6 @@ def card_of(spec: "RunSpec") -> dict[str, str]:
 
 def card_text(card: Mapping[str, str]) -> str:
     """Return a card as two columns."""
-    width = max(len(heading) for heading in card)
-    columns = terminal_width(118)
-    lines = []
-    for heading, words in card.items():
-        wrapped = textwrap.wrap(words, columns - width - 2, break_long_words=False, break_on_hyphens=False) or [""]
-        lines += [f"{heading if i == 0 else '':<{width}}  {line}" for i, line in enumerate(wrapped)]
-    return "\n".join(lines)
+    width, columns = max(map(len, card)), terminal_width(118)
+    rows = (f"{heading:<{width}}  {sentence}".rstrip() for heading, sentence in card.items())
+    return "\n".join(fitted(row, columns, indent=width + 2) for row in rows)

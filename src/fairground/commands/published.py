@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fairground.commands.command import Answer
 from fairground.commands.options import HOME, Home
-from fairground.commands.terminal import Verbatim, fitted, screen_width, table_lines
+from fairground.commands.terminal import Verbatim, aligned, fitted, screen_width
 
 if TYPE_CHECKING:
     from fairground.papers.published import PublishedRow, PublishedTable
@@ -105,8 +105,8 @@ def _table(table: "PublishedTable", rows: Sequence["PublishedRow"]) -> Iterator[
         [*place, *(_cell(found.get(metric)) for metric in metrics), " ".join(_errata(found.values()))]
         for place, found in lines.items()
     ]
-    # The method's name in configs repeats the name of the row.
-    yield from table_lines([[*names, *metrics, "errata"], *cells], n_names=len(names), spare=names.index("method"))
+    kept = [place for place, column in enumerate(zip(*cells, strict=True)) if any(column)]
+    yield from aligned([[row[place] for place in kept] for row in ([*names, *metrics, "errata"], *cells)])
     for meaning in dict.fromkeys(row.spread_meaning for row in rows if row.spread_meaning):
         yield f"± {meaning}"
     for erratum, about in _errata(rows).items():

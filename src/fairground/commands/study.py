@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,7 +13,7 @@ from fairground.commands import options
 from fairground.commands.command import Answer, options_of
 from fairground.commands.overrides import Setting, keyword_overrides
 from fairground.commands.progress import study_progress
-from fairground.commands.terminal import Verbatim, aligned, listed, plural, prints_on_stderr, screen_width
+from fairground.commands.terminal import Verbatim, aligned, plural, prints_on_stderr, screen_width
 from fairground.errors import DataError, require
 from fairground.loggers.feed import fed
 from fairground.records.record import RunRecord
@@ -200,7 +199,7 @@ def study_command(
         presets = {name: load_study(name).question for name in study_names()}
         begun = {hash_: study.name for hash_, study in begun_studies(home).items()}
         here = [f"begun here: {name} ({hash_})" for hash_, name in begun.items()]
-        return Answer({"presets": presets, "begun": begun}, chain(listed(presets), here))
+        return Answer({"presets": presets, "begun": begun}, [*aligned(list(presets.items())), *here])
     require(len(rest) > 0, "which study? `fairground study list` shows them all")
     changes = {**({"until_settled": True} if until_settled else {}), **parse_overrides(rest[1:])}
     found = find_study(rest[0], changes, home, is_begun=action in ("resume", "status"))

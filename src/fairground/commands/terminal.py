@@ -11,7 +11,7 @@ import shutil
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from itertools import zip_longest
 from pathlib import Path
@@ -68,49 +68,12 @@ def complain(text: str) -> None:
     print("\n".join(fitted(line, width) for line in f"fairground: {text}".split("\n")), file=sys.stderr)
 
 
-def listed(entries: Mapping[str, str]) -> Iterator[str]:
-    """Yield names with a text beside each, the texts below one another."""
-    column = max((len(name) for name in entries), default=0)
-    for name, text in entries.items():
-        yield Verbatim(fitted(f"{name:<{column}}  {text}".rstrip(), screen_width(), indent=column + 2))
-
-
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return rows in aligned columns, the last cell of a row unaligned, as it may be a sentence."""
-    cells = zip_longest(*(row[:-1] for row in rows), fillvalue="")
-    widths = [max(map(len, column)) for column in cells] + [0]
-    screen, indent = screen_width(), sum(widths[:2]) + 4
-    lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)).rstrip() for row in rows)
+    widths = [max(map(len, column)) for column in zip_longest(*(row[:-1] for row in rows), fillvalue="")]
+    screen, indent = screen_width(), sum(width + 2 for width in widths[:2])
+    lines = ("  ".join(f"{cell:<{w}}" for cell, w in zip(row, [*widths, 0], strict=False)).rstrip() for row in rows)
     return [Verbatim(fitted(line, screen, indent=indent)) for line in lines]
-
-
-def table_lines(texts: Sequence[Sequence[str]], *, n_names: int, spare: int) -> Iterator[str]:
-    """Yield a heading and rows in aligned columns without the empty ones; the first `n_names` columns name a row.
-
-    In a narrow terminal, what all rows share is printed once, column `spare` goes, and the rest fills several tables.
-    """
-    kept = [column for column in range(len(texts[0])) if any(text[column] for text in texts[1:])]
-    widths = {column: max(len(text[column]) for text in texts) for column in kept}
-    screen = screen_width() or 10**9
-
-    def fits(columns: Sequence[int]) -> bool:
-        return sum(widths[column] + 2 for column in columns) - 2 <= screen
-
-    if not fits(kept):
-        same = [column for column in kept[1:] if len({text[column] for text in texts[1:]}) == 1]
-        if same:
-            yield ", ".join(f"{texts[0][column]} {texts[1][column]}" for column in same)
-        kept = [column for column in kept if column not in (*same, spare)]
-    named = [column for column in kept if column < n_names]
-    tables = [[*named]]
-    for column in kept[len(named) :]:
-        if len(tables[-1]) > len(named) and not fits([*tables[-1], column]):
-            tables.append([*named])
-        tables[-1].append(column)
-    for place, columns in enumerate(tables):
-        yield from [""] if place else []
-        for text in texts:
-            yield Verbatim("  ".join(f"{text[column]:<{widths[column]}}" for column in columns).rstrip())
 
 
 def plural(number: int, one: str, several: str = "") -> str:
