@@ -5,7 +5,9 @@ import importlib
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from fairground.commands import options
 from fairground_site.markdown import block, parse_docstring, prose
 
 #: heading -> where each name is imported from
@@ -123,6 +125,7 @@ def _members(node: ast.ClassDef) -> Iterator[str]:
 
 def _signature(node: ast.FunctionDef) -> str:
     """Return the lines from `def` to the colon, one argument per line if they are long."""
+    node.args = _WithoutOptions().visit(node.args)
     decorators = "".join(f"@{ast.unparse(one)}\n" for one in node.decorator_list)
     returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
     arguments = ast.unparse(node.args)
@@ -130,6 +133,27 @@ def _signature(node: ast.FunctionDef) -> str:
     if len(line) <= 88:
         return decorators + line
     return f"{decorators}def {node.name}(\n{_one_a_line(node.args)}){returns}"
+
+
+class _WithoutOptions(ast.NodeTransformer):
+    """Leaves the type alone of an annotation that also declares an option of a command."""
+
+    def __init__(self) -> None:
+        source = Path(inspect.getsourcefile(options) or "").read_text(encoding="utf-8")
+        assigned = [node for node in ast.parse(source).body if isinstance(node, ast.Assign)]
+        self.types = {ast.unparse(node.targets[0]): node.value for node in assigned}
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        is_option = ast.unparse(node.value) == "options" and node.attr in self.types
+        return self.visit(self.types[node.attr]) if is_option else node
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        return self.types["AnyPath"] if node.id == "AnyPath" else node
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        if isinstance(node.slice, ast.Tuple) and ast.unparse(node.value) == "Annotated":
+            return self.visit(node.slice.elts[0])
+        return self.generic_visit(node)
 
 
 def _one_a_line(arguments: ast.arguments) -> str:

@@ -40,7 +40,10 @@ AnyHome = Annotated[AnyPath | None, *_HOME]
 AsJson = Annotated[bool, "--json", "Print JSON instead of text."]
 Quiet = Annotated[bool, "-q", "No progress output."]
 Metric = Annotated[str | None, "-m", "Metric to rank by (default: the one used for selection)."]
-Overrides = Annotated[list[str] | None, "[KEY=VALUE]...", "Overrides: loss=triplet loss.margin=0.1 seed=3"]
+Overrides = Annotated[Sequence[str], "[KEY=VALUE]...", "Overrides: loss=triplet loss.margin=0.1 seed=3"]
+Chosen = Annotated[
+    Sequence[str], "[STUDY|RUN...]", "A study by name or hash, runs by name, or methods by hash (default: all)."
+]
 Metrics = Annotated[str | None, "-m", "Metrics, separated by commas: recall@1,map@r,nmi."]
 Config = Annotated[AnyPath | None, "-c", "TOML file with a full or partial spec."]
 Loggers = Annotated[Sequence[str], "--logger", "Also log to tensorboard, wandb (offline) or mlflow. May be repeated."]

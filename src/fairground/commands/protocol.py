@@ -1,6 +1,6 @@
 """`fairground protocol`: the declaration card of a protocol, or of a spec made from one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +19,7 @@ def protocol(
     name: Annotated[
         str | None, "[NAME]", "Protocol (default: laptop); `fairground list protocols` names them all."
     ] = None,
-    overrides: Annotated[list[str] | None, "[KEY=VALUE]...", "Overrides: loss=margin@mlrc-cub200"] = None,
+    overrides: Annotated[Sequence[str], "[KEY=VALUE]...", "Overrides: loss=margin@mlrc-cub200"] = (),
     config: Config = None,
 ) -> Answer:
     """Show every setting of a protocol that affects comparability.
@@ -29,7 +29,7 @@ def protocol(
     from fairground.spec.load import load_run
     from fairground.spec.settings import parse_overrides
 
-    file, changed = None if config is None else Path(config), parse_overrides(overrides or [])
+    file, changed = None if config is None else Path(config), parse_overrides(overrides)
     card = card_of(load_run(protocol=name, file=file, overrides=changed, unsaid=_UNSAID))
     return Answer(card, [Verbatim(card_text(card))])
 

@@ -103,11 +103,7 @@ def _named(what: Sequence[str | Run | RunList], home: Path | None) -> tuple[list
 
 @options_of(report)
 def report_command(
-    words: Annotated[
-        list[str] | None,
-        "[STUDY|RUN...]",
-        "A study by name or hash, runs by name, or methods by hash (default: all runs).",
-    ] = None,
+    words: options.Chosen = (),
     formats: Annotated[str, "Tables beside the page, as in md,tex,csv.", {"metavar": "md,tex,csv"}] = "",
     **settings: Any,
 ) -> Answer:
@@ -118,7 +114,7 @@ def report_command(
     Examples: fairground report · fairground report tiny · fairground report --metric recall@1 · fairground report
     --formats md,tex,csv · fairground report --figures pdf
     """
-    written = report(*words or (), formats=options.split_names(formats) or (), **settings)
+    written = report(*words, formats=options.split_names(formats) or (), **settings)
     lines = [
         f"page: {written.page.absolute()}  (open it in any browser)",
         *(Verbatim(f"table: {path.absolute()}") for path in written.tables),

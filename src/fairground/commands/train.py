@@ -182,7 +182,7 @@ def train_command(
     threads: int | None,
     doctor: bool,
     loggers: Sequence[str],
-    overrides: options.Overrides = None,
+    overrides: options.Overrides = (),
     dry_run: Annotated[bool, "Print the complete spec and its name, and stop."] = False,
     **start: Any,
 ) -> Answer | None:
@@ -201,7 +201,7 @@ def train_command(
     """
     from fairground.commands.protocol import card_of, card_text
 
-    spec = _spec(parse_overrides(overrides or []), home, **start)
+    spec = _spec(parse_overrides(overrides), home, **start)
     if dry_run:
         plain = {"name": name_of(spec), "spec": to_plain(spec)}
         return Answer(plain, [Verbatim(json.dumps(plain, indent=2))])

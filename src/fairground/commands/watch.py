@@ -6,15 +6,11 @@ import sys
 from contextlib import suppress
 from typing import Annotated
 
-from fairground.commands.options import HOME, AsJson, Home
+from fairground.commands.options import HOME, AsJson, Chosen, Home
 
 
 def watch(
-    words: Annotated[
-        list[str] | None,
-        "[STUDY|RUN...]",
-        "A study by name or hash, runs by name, or methods by hash (default: everything).",
-    ] = None,
+    words: Chosen = (),
     home: Home = HOME,
     host: Annotated[str, "Address to listen on; beyond this machine everyone who reaches it can read."] = "127.0.0.1",
     port: Annotated[int, "Port; 0 chooses a free one.", {"min": 0, "max": 65535}] = 8420,
@@ -34,7 +30,7 @@ def watch(
     """
     from fairground.reporting.watch import Watch, WatchServer, choose
 
-    watched = Watch(home.absolute(), choose(words or [], home))
+    watched = Watch(home.absolute(), choose(words, home))
     with WatchServer(host, port, watched) as server:
         # Training on this machine comes first.
         if hasattr(os, "nice"):
