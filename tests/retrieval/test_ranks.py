@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from fairground.evaluation import EmbeddingView
 from fairground.retrieval.search_plan import SearchPlan, find_duplicate_rows
@@ -101,6 +102,19 @@ def test_no_row_twice_means_no_twins():
     rows = np.random.default_rng(0).normal(size=(300, 5)).astype(np.float32)
     tiles = Tiles(rows, np.arange(300, dtype=np.int32), 64, np.dtype(np.float32), True).in_memory()
     assert find_duplicate_rows(tiles, tiles) is None
+
+
+@pytest.mark.parametrize("is_raw", [True, False])
+def test_counting_on_a_device_agrees(is_raw, monkeypatch):
+    points, labels = lattice(230, 9, 3)
+    groups = np.arange(230) % 4
+    monkeypatch.setattr("fairground.retrieval.device_ranks.N_SCORES", 1000)
+    # Powers of two keep unit lengths exact as well.
+    rows = points if is_raw else np.eye(4, dtype=np.float32)[np.arange(230) % 4] * 2
+    for settings in ({}, {"groups": groups}, {"query_rows": np.arange(5, 200, 3)}):
+        in_memory, on_device = (EmbeddingView(rows, labels, normalise=not is_raw, **settings) for _ in range(2))
+        on_device._device = torch.device("cpu")  # as for a tensor on an accelerator
+        assert places(in_memory) == places(on_device)
 
 
 def test_all_embeddings_equal_are_ranked_by_index():

@@ -12,14 +12,17 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from fairground.contracts.metric import Contingency, OpenSet, Ranking, Verification
 from fairground.errors import DataError, require
 from fairground.evaluation import checked_arrays
 from fairground.evaluation import relevant_references as relevant
+from fairground.functional.pairs import normalize
 from fairground.functional.spectral import singular_values
 from fairground.retrieval import neighbours, ranks
 from fairground.retrieval.contingency import contingency
+from fairground.retrieval.device_ranks import DeviceSearchPlan, rank_on_device
 from fairground.retrieval.kmeans import Clusters, kmeans
 from fairground.retrieval.search_plan import SearchPlan, find_duplicate_rows
 from fairground.retrieval.tiles import Tiles, edge_for, normalise_rows
@@ -85,6 +88,8 @@ class EmbeddingView:
     ) -> None:
         require(distance in ("cosine", "euclidean"), f"distance must be 'cosine' or 'euclidean'; got '{distance}'")
         self.embeddings = checked_arrays.as_matrix(embeddings)
+        #: where embeddings on an accelerator are ranked; the rest is computed in main memory
+        self._device = embeddings.device if isinstance(embeddings, Tensor) and not embeddings.is_cpu else None
         self.references = None if references is None else checked_arrays.as_matrix(references, "references")
         require(labels is not None or relevance is not None, "labels are missing: give labels or a relevance function")
         if self.references is None:
@@ -216,6 +221,32 @@ class EmbeddingView:
             duplicates=find_duplicate_rows(queries, references),
         )
 
+    def _pairing_on_device(self, device: torch.device) -> DeviceSearchPlan | None:
+        """Return queries and references in search order on a device; None where it lacks the numbers they need."""
+        wanted, theirs = self.relevance, self.embeddings if self.references is None else self.references
+        is_wide = checked_arrays.working_dtype(self.embeddings, theirs, exact=self.is_raw) == np.float64
+        if is_wide and device.type == "mps":
+            return None
+
+        def moved(values: np.ndarray) -> Tensor:
+            return torch.as_tensor(values, device=device)
+
+        def in_order(matrix: np.ndarray, order: np.ndarray) -> Tensor:
+            side = moved(matrix)[moved(order)].to(torch.float64 if is_wide else torch.float32)
+            return side if self.is_raw else normalize(side)
+
+        # Equal rows must score equally, which a product does not promise: each distinct row is multiplied once.
+        distinct, kind = torch.unique(in_order(theirs, wanted.reference_order), dim=0, return_inverse=True)
+        return DeviceSearchPlan(
+            queries=in_order(self.embeddings, self._query_numbers[wanted.query_order]),
+            references=distinct,
+            kind=kind,
+            numbers=moved(wanted.reference_order),
+            own=moved(wanted.own),
+            half_lengths=distinct.square().sum(1) / 2 if self.is_raw else None,
+            groups=None if wanted.groups is None else (moved(wanted.groups[0]), moved(wanted.groups[1])),
+        )
+
     def rankings(self) -> Iterator[RankingBlock]:
         """Yield the ranking of all queries in blocks; a ranking that fits in one block is computed once and kept."""
         is_small = int(self.relevance.n_relevant.sum()) <= self.block
@@ -230,6 +261,9 @@ class EmbeddingView:
     def _fresh_rankings(self) -> Iterator[ranks.Ranked]:
         wanted = self.relevance
         spans = ranks.blocks(wanted.n_relevant, self.block)
+        on_device = None if self._device is None else self._pairing_on_device(self._device)
+        if on_device is not None:
+            return (rank_on_device(on_device, wanted.lists(*span)) for span in spans)
         return (ranks.rank(self.pairing, wanted.lists(*span), threads=self.threads) for span in spans)
 
     @cached_property

@@ -1,0 +1,81 @@
+"""The counting of `ranks`, in torch, for embeddings on another device.
+
+Scores of a block of queries are made in one product, so that thresholds and what they are compared with are the same
+numbers. The rules are the same: higher score first, equal scores by number, excluded pairs nowhere.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairground.retrieval.ranks import Ranked, Relevant
+
+#: scores held at once, and comparisons made at once
+N_SCORES = 2**24
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceSearchPlan:
+    """Queries (m, d) in search order and distinct references (u, d) on one device; the rest as in `SearchPlan`.
+
+    `kind` (n,) says which distinct row each reference in search order is.
+    """
+
+    queries: Tensor
+    references: Tensor
+    kind: Tensor
+    numbers: Tensor
+    own: Tensor
+    half_lengths: Tensor | None = None
+    groups: tuple[Tensor, Tensor] | None = None
+
+    def scores(self, start: int, stop: int) -> Tensor:
+        """Return the scores of queries start..stop with all references."""
+        scores = self.queries[start:stop] @ self.references.T
+        if self.half_lengths is not None:
+            scores -= self.half_lengths
+        scores = scores[:, self.kind]
+        here = (self.own[start:stop] >= 0).nonzero()[:, 0]
+        scores[here, self.own[start:stop][here]] = -torch.inf
+        if self.groups is not None:
+            scores.masked_fill_(self.groups[0][start:stop, None] == self.groups[1], -torch.inf)
+        return scores
+
+
+def rank_on_device(plan: DeviceSearchPlan, relevant: Relevant) -> Ranked:
+    """Return the ranked relevant references of the queries in `relevant`."""
+    offsets = relevant.offsets
+    n_queries = len(offsets) - 1
+    step = max(1, N_SCORES // len(plan.kind))
+    ranks = [np.empty(0, np.int32)]
+    scores = [np.empty(0, np.float32)]
+    for begin in range(0, n_queries, step):
+        end = min(begin + step, n_queries)
+        tile = plan.scores(relevant.start + begin, relevant.start + end)
+        query = np.repeat(np.arange(end - begin), np.diff(offsets[begin : end + 1]))
+        where = relevant.where[offsets[begin] : offsets[end]]
+        rank, score = _places(plan, tile, query, where)
+        order = np.lexsort((rank, query))
+        ranks.append(rank[order])
+        scores.append(score[order])
+    return Ranked(relevant.start, offsets, np.concatenate(ranks), np.concatenate(scores[1:] or scores))
+
+
+def _places(
+    plan: DeviceSearchPlan, tile: Tensor, query: np.ndarray, where: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rank and score of each (query, place) in a block of scores."""
+    rows = torch.as_tensor(query, device=tile.device, dtype=torch.long)
+    columns = torch.as_tensor(where, device=tile.device, dtype=torch.long)
+    threshold = tile[rows, columns]
+    number = plan.numbers[columns]
+    counts = [torch.empty(0, dtype=torch.long, device=tile.device)]
+    step = max(1, N_SCORES // tile.shape[1])
+    for some in (slice(begin, begin + step) for begin in range(0, len(rows), step)):
+        theirs, mine = tile[rows[some]], threshold[some, None]
+        above = (theirs > mine) | ((theirs == mine) & (plan.numbers < number[some, None]))
+        counts.append(above.sum(1))
+    ranks = 1 + torch.cat(counts)
+    return ranks.cpu().numpy().astype(np.int32), threshold.cpu().numpy()
