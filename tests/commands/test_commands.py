@@ -159,6 +159,12 @@ def test_list_says_one_line_of_each(capsys):
     assert "Did you mean 'losses'" in output_of(capsys, "list", "losess", code=2)
 
 
+def test_the_version_is_printed_and_groups_alone_show_their_help(capsys):
+    assert output_of(capsys, "--version").startswith("fairground 0.")
+    for group, command in (("data", "caches"), ("index", "remove")):
+        assert f"  {command} " in output_of(capsys, group)
+
+
 def test_help_is_quick_because_it_imports_neither_torch_nor_pydantic():
     code = (
         "import sys; sys.argv = ['fairground', 'train', '--help']\n"
