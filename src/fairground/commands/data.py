@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from fairground.audit.audit import Audit
     from fairground.audit.copies import AuditRows, Copies
     from fairground.audit.label_errors import LabelSuspect
-    from fairground.spec.run import ComponentSpec
 
 #: unreadable files and suspects printed, and images per class next to a suspect on the page
 _UNREADABLE_SHOWN, _SUSPECTS_SHOWN, _EXAMPLES = 20, 10, 4
@@ -30,8 +30,8 @@ def check(
         Path | None, "[PATH]", "A folder of class folders, a CSV or Parquet table, or a file of features."
     ] = None,
     words: Annotated[
-        list[str] | None, "[KEY=VALUE]...", "Overrides, like data.subset=true, split=mlrc_folds or split.fold=1."
-    ] = None,
+        Sequence[str], "[KEY=VALUE]...", "Overrides, like data.subset=true, split=mlrc_folds or split.fold=1."
+    ] = (),
     dataset: Annotated[str | None, "-d", "Data set in PATH, like cub200 (default: guessed)."] = None,
     labels: Annotated[bool, "Also rank images whose labels are suspect; photographs take a network."] = False,
     page: Annotated[Path | None, "Write an HTML page with the suspect images; implies --labels."] = None,
@@ -49,34 +49,6 @@ def check(
     Examples: fairground data check my_photos/ · fairground data check table.csv split=listed ·
     fairground data check CUB_200_2011/ --dataset cub200 · fairground data check my_photos/ --page suspects.html
     """
-    asked, split = _parts(path, words or [], dataset)
-    from fairground.audit.audit import audit_in_detail
-    from fairground.audit.label_errors import label_suspects
-    from fairground.spec.identity import data_name
-    from fairground.training.build import build_dataset
-
-    opened = build_dataset(asked)
-    with counted("looking at images", is_quiet=quiet) as tell:
-        found, rows = audit_in_detail(opened, split, lambda done, of: tell("", done, of))
-        suspects = None
-        if labels or page is not None:
-            suspects = label_suspects(rows, lambda done, of: tell("judging labels", done, of))
-    written = _write_asked(rows, suspects or (), page=page, csv=csv, clean=clean)
-
-    def lines() -> Iterator[str]:
-        name = data_name({"name": asked.name, **asked.settings})
-        yield from _lines(found, name if name == asked.name else f"{name} ({asked.name})")
-        if suspects is not None:
-            yield from _suspect_lines(suspects, len(rows.readable))
-        yield from written
-
-    named = None if suspects is None else [asdict(one) for one in suspects]
-    failure = "\nfairground: ".join(found.failures)
-    return Answer({**asdict(found), "label_suspects": named}, lines(), failure, 1 if failure else 0)
-
-
-def _parts(path: Path | None, words: list[str], dataset: str | None) -> tuple["ComponentSpec", "ComponentSpec | None"]:
-    """Return the data set meant, and the split if one is named."""
     require(
         path is not None or dataset is not None, "name what to check: a folder, a table, a file, or --dataset icons"
     )
@@ -85,7 +57,41 @@ def _parts(path: Path | None, words: list[str], dataset: str | None) -> tuple["C
         path, words = None, [str(path), *words]
     changes = parse_overrides(words)
     spec = load_run(overrides={**data_overrides(path, dataset), **changes})
-    return spec.data, spec.split if any(key.partition(".")[0] == "split" for key in changes) else None
+    split = spec.split if any(key.partition(".")[0] == "split" for key in changes) else None
+    from fairground.audit import audit, label_errors
+    from fairground.loading.image_dataset import ImageFiles
+    from fairground.spec.identity import data_name
+    from fairground.training.build import build_dataset
+
+    with counted("looking at images", is_quiet=quiet) as tell:
+        found, rows = audit.audit_in_detail(build_dataset(spec.data), split, lambda done, of: tell("", done, of))
+        suspects = None
+        if labels or page is not None:
+            suspects = label_errors.label_suspects(rows, partial(tell, "judging labels"))
+    written = []
+    if csv is not None:
+        written.append(f"wrote {csv}: {audit.write_findings(rows, suspects or (), csv):,} findings")
+    if clean is not None:
+        refusal = "--write-clean lists image files; this data set has none: use --csv to see the copies"
+        require(isinstance(rows.table.images, ImageFiles), refusal)
+        n = audit.write_clean(rows, clean)
+        how = f"train on it with data=table data.path={clean}"
+        written.append(f"wrote {clean}: {n:,} of {len(rows.part_of):,} images; {how}")
+    if page is not None:
+        refusal = "--page shows pictures; features have none: use --csv to list the suspects"
+        require(rows.table.images.is_picture, refusal)
+        written.append(f"wrote {_write_page(rows, suspects or (), page)}")
+
+    def lines() -> Iterator[str]:
+        kind, name = spec.data.name, data_name({"name": spec.data.name, **spec.data.settings})
+        yield from _lines(found, name if name == kind else f"{name} ({kind})")
+        if suspects is not None:
+            yield from _suspect_lines(suspects, len(rows.readable))
+        yield from written
+
+    named = None if suspects is None else [asdict(one) for one in suspects]
+    failure = "\nfairground: ".join(found.failures)
+    return Answer({**asdict(found), "label_suspects": named}, lines(), failure, 1 if failure else 0)
 
 
 def _lines(found: "Audit", name: str) -> Iterator[str]:
@@ -139,38 +145,6 @@ def _suspect_lines(suspects: Sequence["LabelSuspect"], n_images: int) -> Iterato
         yield f"    '{clean(one.name)}' labelled '{clean(one.label)}', nearer to '{clean(one.suggested)}'"
     if len(suspects) > _SUSPECTS_SHOWN:
         yield f"    and {len(suspects) - _SUSPECTS_SHOWN:,} more: --page shows them, --csv lists all"
-
-
-def _write_asked(
-    rows: "AuditRows",
-    suspects: Sequence["LabelSuspect"],
-    *,
-    page: Path | None,
-    csv: Path | None,
-    clean: Path | None,
-) -> list[str]:
-    """Write the requested files and return a sentence about each."""
-    from fairground.audit.audit import write_clean, write_findings
-    from fairground.loading.image_dataset import ImageFiles
-
-    said = []
-    if csv is not None:
-        said.append(f"wrote {csv}: {write_findings(rows, suspects, csv):,} findings")
-    if clean is not None:
-        require(
-            isinstance(rows.table.images, ImageFiles),
-            "--write-clean lists image files; this data set has none: use --csv to see the copies",
-        )
-        n = write_clean(rows, clean)
-        said.append(
-            f"wrote {clean}: {n:,} of {len(rows.part_of):,} images; train on it with data=table data.path={clean}"
-        )
-    if page is not None:
-        require(
-            rows.table.images.is_picture, "--page shows pictures; features have none: use --csv to list the suspects"
-        )
-        said.append(f"wrote {_write_page(rows, suspects, page)}")
-    return said
 
 
 def _write_page(rows: "AuditRows", suspects: Sequence["LabelSuspect"], out: Path) -> Path:
