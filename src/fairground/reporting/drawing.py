@@ -7,11 +7,11 @@ colours that become CSS variables, so that one drawing follows the reader's ligh
 import io
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from fairground.errors import require
 from fairground.files import write_atomically
@@ -20,7 +20,6 @@ from fairground.reporting.headings import shorten, squeeze
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 #: how many methods have a colour of their own
 N_SERIES = 7
@@ -32,40 +31,20 @@ Dash = tuple[float, tuple[float, ...]]
 Size = tuple[float, float]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Palette:
-    """`ink` for text, `soft` for what is secondary, `rule` for grid lines, `series` for methods."""
+#: colours by name: `ink` for text, `soft` for what is secondary, `rule` for grid lines, `series-0` ... for methods
+Palette = Mapping[str, str]
 
-    ink: str
-    soft: str
-    rule: str
-    series: tuple[str, ...]
 
-    def colour(self, series: Series) -> str:
-        return self.series[series] if isinstance(series, int) else self.named[series or "soft"]
-
-    @property
-    def named(self) -> dict[str, str]:
-        series = {f"series-{index}": colour for index, colour in enumerate(self.series)}
-        return {"ink": self.ink, "soft": self.soft, "rule": self.rule, **series}
+def _palette(ink: str, soft: str, rule: str, *series: str) -> Palette:
+    return {"ink": ink, "soft": soft, "rule": rule, **{f"series-{i}": colour for i, colour in enumerate(series)}}
 
 
 # Okabe and Ito's hues, darkened or lightened until each has a contrast of 3 to 1 with its background.
-LIGHT = Palette(
-    ink="#1b1f24",
-    soft="#5c6570",
-    rule="#dde1e6",
-    series=("#0072b2", "#d55e00", "#00795b", "#a8327d", "#9a6f00", "#5b4fc4", "#8c2d19"),
-)
-DARK = Palette(
-    ink="#e8ebef",
-    soft="#a3adb8",
-    rule="#333a42",
-    series=("#56b4e9", "#ff9d5c", "#3fd0a4", "#ee8fc6", "#f0c94a", "#b3a8ff", "#ff8d7a"),
-)
-STAND_IN = Palette(
-    ink="#010101", soft="#010102", rule="#010103", series=tuple(f"#0102{index:02x}" for index in range(N_SERIES))
-)
+_IN_LIGHT = ("#0072b2", "#d55e00", "#00795b", "#a8327d", "#9a6f00", "#5b4fc4", "#8c2d19")
+_IN_DARK = ("#56b4e9", "#ff9d5c", "#3fd0a4", "#ee8fc6", "#f0c94a", "#b3a8ff", "#ff8d7a")
+LIGHT = _palette("#1b1f24", "#5c6570", "#dde1e6", *_IN_LIGHT)
+DARK = _palette("#e8ebef", "#a3adb8", "#333a42", *_IN_DARK)
+STAND_IN = _palette("#010101", "#010102", "#010103", *(f"#0102{index:02x}" for index in range(N_SERIES)))
 # Line patterns and marks, so that colour is never the only difference.
 SOLID, DASHED = (0, ()), (0, (4, 3))
 DASHES: tuple[Dash, ...] = (SOLID, (0, (5, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
@@ -86,8 +65,12 @@ def dash_of(series: Series) -> Dash:
     return DASHES[series % len(DASHES)] if isinstance(series, int) else SOLID
 
 
+def colour_of(series: Series, palette: Palette) -> str:
+    return palette[f"series-{series}" if isinstance(series, int) else series or "soft"]
+
+
 def css_variables(palette: Palette) -> str:
-    return " ".join(f"--{name}: {colour};" for name, colour in palette.named.items())
+    return " ".join(f"--{name}: {colour};" for name, colour in palette.items())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +89,7 @@ class Line:
     is_stepped: bool = False
 
     def draw(self, axes: "Axes", palette: Palette) -> None:
-        colour = palette.colour(self.series)
+        colour = colour_of(self.series, palette)
         if self.low:
             axes.fill_between(self.x, self.low, self.high, color=colour, alpha=0.14, linewidth=0)
         if self.is_filled:
@@ -131,13 +114,13 @@ class Points:
     text: str = ""
 
     def draw(self, axes: "Axes", palette: Palette) -> None:
-        colour, sign = palette.colour(self.series), self.sign or sign_of(self.series)
+        colour, sign = colour_of(self.series, palette), self.sign or sign_of(self.series)
         look: dict[str, Any] = {"color": colour, "alpha": self.alpha, "markeredgewidth": 2 if sign == "|" else 0}
         if self.is_hollow:
             look = {"markerfacecolor": "none", "markeredgecolor": colour}
         axes.plot(self.x, self.y, sign, markersize=self.size, **look)
         if self.text:
-            write(axes, self.text, (self.x[0], self.y[0]), (0, 7), palette.ink)
+            write(axes, self.text, (self.x[0], self.y[0]), (0, 7), palette["ink"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,12 +137,12 @@ class Bar:
     text: str = ""
 
     def draw(self, axes: "Axes", palette: Palette) -> None:
-        length, colour = self.value - self.start, palette.colour(self.series)
+        length, colour = self.value - self.start, colour_of(self.series, palette)
         axes.barh(self.row, length, self.height, left=self.start, color=colour, alpha=self.alpha, linewidth=0)
         if self.error is not None:
-            axes.errorbar(self.value, self.row, xerr=self.error, color=palette.ink, capsize=3, linewidth=1)
+            axes.errorbar(self.value, self.row, xerr=self.error, color=palette["ink"], capsize=3, linewidth=1)
         if self.text:
-            write(axes, self.text, (max(self.value, 0), self.row), (5, 0), palette.ink)
+            write(axes, self.text, (max(self.value, 0), self.row), (5, 0), palette["ink"])
 
 
 def write(axes: "Axes", text: str, at: Size, shift: Size, colour: str, size: float = 9) -> None:
@@ -184,7 +167,7 @@ class Names:
         places = [(width * (x - left) / (right - left), height * (y - low) / (high - low)) for _, x, y, _ in self.marks]
         labels = [shorten(name, 30) for name, *_ in self.marks]
         for text, (_, x, y, series), shift in zip(labels, self.marks, label_shifts(places, labels, width), strict=True):
-            write(axes, text, (x, y), shift, palette.colour(series), size=8)
+            write(axes, text, (x, y), shift, colour_of(series, palette), size=8)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,25 +193,29 @@ class Panel:
             axes.set(xticks=[], yticks=[])
             axes.set_aspect("equal", adjustable="datalim")
         else:
-            plain_axes(axes, palette)
+            # Only what helps reading: light grid lines, soft ticks, no box.
+            axes.spines[:].set_visible(False)
+            axes.tick_params(colors=palette["soft"], length=0, labelsize=9.5)
+            axes.grid(color=palette["rule"], linewidth=0.8)
+            axes.set_axisbelow(True)
         if self.rows:
             axes.grid(visible=False, axis="y")
-            axes.set_yticks(range(len(self.rows)), [squeeze(name, letters) for name in self.rows], color=palette.ink)
+            axes.set_yticks(range(len(self.rows)), [squeeze(name, letters) for name in self.rows], color=palette["ink"])
             axes.set_ylim(len(self.rows) - 0.5, -0.5)
         axes.margins(x=self.margin)
         # Names look for room between what is drawn.
         for item in sorted(self.items, key=lambda item: isinstance(item, Names)):
             item.draw(axes, palette)
         if self.has_zero_line:
-            axes.axvline(0, color=palette.soft, linewidth=1)
+            axes.axvline(0, color=palette["soft"], linewidth=1)
         if self.log:
             _make_logarithmic(axes, self.log)
         if self.has_whole_x:
             axes.locator_params(axis="x", integer=True)
         axes.set(**{name: ends for name, ends in (("xlim", self.x_range), ("ylim", self.y_range)) if ends is not None})
-        axes.set_title(squeeze(self.title, 44), fontsize=10.5, color=palette.ink, loc="left")
-        axes.set_xlabel(self.x, color=palette.soft, fontsize=9.5)
-        axes.set_ylabel(self.y, color=palette.soft, fontsize=9.5)
+        axes.set_title(squeeze(self.title, 44), fontsize=10.5, color=palette["ink"], loc="left")
+        axes.set_xlabel(self.x, color=palette["soft"], fontsize=9.5)
+        axes.set_ylabel(self.y, color=palette["soft"], fontsize=9.5)
 
 
 def _make_logarithmic(axes: "Axes", which: Literal["x", "y"]) -> None:
@@ -254,39 +241,38 @@ class Key:
     series: Series
     kind: Literal["line", "point", "bar"] = "point"
 
-    def handle(self, palette: Palette) -> "Line2D":
-        from matplotlib.lines import Line2D
-
-        look: dict[str, Any] = {"linewidth": 2, "linestyle": dash_of(self.series)}
-        if self.kind != "line":
-            sign, size = (sign_of(self.series), 6) if self.kind == "point" else ("s", 9)
-            look = {"marker": sign, "markersize": size, "markeredgewidth": 0, "linestyle": ""}
-        return Line2D([], [], color=palette.colour(self.series), **look)
-
 
 def panels(
-    found: Sequence[Panel],
-    *,
-    columns: int = 2,
-    keys: Sequence[Key] = (),
-    y: str = "",
-    has_shared_y: bool = False,
-    width_ratios: Sequence[float] | None = None,
+    found: Sequence[Panel], *, columns: int = 2, keys: Sequence[Key] = (), y: str = "", **grid: bool | Sequence[float]
 ) -> Draw:
-    """Return a drawing of panels side by side in so many columns, with a legend below and a common label `y`."""
+    """Return a drawing of panels side by side in so many columns, with a legend below and a common label `y`.
+
+    `grid` are further arguments of matplotlib's `subplots`.
+    """
 
     def draw(figure: "Figure", palette: Palette) -> None:
-        axes_found = axes_in(figure, len(found), columns=columns, share_y=has_shared_y, width_ratios=width_ratios)
-        for axes, panel in zip(axes_found, found, strict=True):
+        from matplotlib.lines import Line2D
+
+        n_columns = min(columns, len(found))
+        places: Any = figure.subplots(-(-len(found) // n_columns), n_columns, squeeze=False, **cast("Any", grid))
+        for axes in places.flat[len(found) :]:
+            axes.set_visible(False)
+        for axes, panel in zip(places.flat, found, strict=False):
             panel.draw(axes, palette, letters=44 if len(found) == 1 else 26)
         if y:
-            figure.supylabel(y, color=palette.soft, fontsize=9.5)
-        shown = [key for key in keys if key.series is not None]
-        if shown:
+            figure.supylabel(y, color=palette["soft"], fontsize=9.5)
+        handles = {}
+        for key in (key for key in keys if key.series is not None):
+            look: dict[str, Any] = {"linewidth": 2, "linestyle": dash_of(key.series)}
+            if key.kind != "line":
+                sign, size = (sign_of(key.series), 6) if key.kind == "point" else ("s", 9)
+                look = {"marker": sign, "markersize": size, "markeredgewidth": 0, "linestyle": ""}
+            handles[key] = Line2D([], [], color=colour_of(key.series, palette), **look)
+        if handles:
             # The leading space: matplotlib hides a name that begins with an underscore.
-            names = [" " + squeeze(key.text, 48) for key in shown]
-            look: dict[str, Any] = {"ncols": 2, "frameon": False, "fontsize": 9, "labelcolor": palette.ink}
-            figure.legend([key.handle(palette) for key in shown], names, loc="outside lower center", **look)
+            names = [" " + squeeze(key.text, 48) for key in handles]
+            look = {"ncols": 2, "frameon": False, "fontsize": 9, "labelcolor": palette["ink"]}
+            figure.legend(list(handles.values()), names, loc="outside lower center", **look)
 
     return draw
 
@@ -297,27 +283,6 @@ def bars_and_marks(rows: Sequence[tuple[str, float, float | None]], *, x: str, t
     known = {row: theirs for row, (_, _, theirs) in enumerate(rows) if theirs is not None}
     marks = Points(x=list(known.values()), y=list(known), series="ink", is_hollow=True)
     return Panel(items=[*bars, marks], rows=[name for name, _, _ in rows], title=title, x=x, has_zero_line=True)
-
-
-def plain_axes(axes: "Axes", palette: Palette) -> None:
-    """Keep only what helps reading: light grid lines, soft ticks, no box."""
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    axes.tick_params(colors=palette.soft, length=0, labelsize=9.5)
-    axes.grid(color=palette.rule, linewidth=0.8)
-    axes.set_axisbelow(True)
-
-
-def axes_in(
-    figure: "Figure", n: int, *, columns: int = 2, share_y: bool = False, width_ratios: Sequence[float] | None = None
-) -> "list[Axes]":
-    """Return `n` axes in rows of `columns`; unused places stay empty."""
-    columns = min(columns, n)
-    grid = figure.subplots(-(-n // columns), columns, squeeze=False, sharey=share_y, width_ratios=width_ratios)
-    found = list(grid.flat)
-    for empty in found[n:]:
-        empty.set_visible(False)
-    return found[:n]
 
 
 def label_shifts(marks: Sequence[Size], labels: Sequence[str], width: float) -> list[Size]:
@@ -358,7 +323,7 @@ def svg_for_page(draw: Draw, size: Size, *, prefix: str, description: str) -> st
     for side in ("width", "height"):
         svg = re.sub(rf'(<svg[^>]*?) {side}="[^"]*"', r"\1", svg, count=1)
     svg = svg.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1)
-    for name, colour in STAND_IN.named.items():
+    for name, colour in STAND_IN.items():
         svg = svg.replace(colour, f"var(--{name})")
     return svg
 

@@ -1,13 +1,13 @@
 """A figure for a page or a paper: what it shows in a sentence, its drawing, and its numbers.
 
 A file in `figures/` has figures on one subject: functions of `FigureInputs` that return nothing when the runs lack what
-they need. Its `PAGE_ORDER` has the name of each with its place on the page.
+they need. Its `PAGE_ORDER` has the name of each with its place on the page. The function's name is the figure's.
 """
 
 import importlib
 import pkgutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
@@ -16,7 +16,7 @@ from statistics import fmean
 import numpy as np
 
 from fairground.errors import DataError
-from fairground.records.arrays import read_arrays
+from fairground.records.arrays import array_names, read_arrays
 from fairground.records.record import RunRecord
 from fairground.reporting import figures
 from fairground.reporting.drawing import Draw, Size, series_of, svg_for_page, write_figure
@@ -24,14 +24,11 @@ from fairground.reporting.headings import clean, heading, shorten, unit
 from fairground.reporting.methods import Method
 from fairground.reporting.run_set import RunSet, SectionKey, leave_out
 from fairground.reporting.tables import ResultTable
-from fairground.spec.identity import flatten
 from fairground.spec.measurement_names import is_share
 from fairground.studies.folder import Trial
 
 #: inches of a page's column
 WIDTH = 9.4
-#: more rows of numbers are left to the table formats
-_MOST_NUMBERS = 60
 #: two names of the metric the papers draw, first choice first
 PRECISION_AT_1 = ("recall@1", "precision@1")
 
@@ -80,13 +77,6 @@ class FigureInputs:
         """The colour of each method, the same in all figures of a page."""
         return {row.label: series_of(rank) for rank, row in enumerate(self.table.rows)}
 
-    @cached_property
-    def _settings(self) -> dict[str, dict[str, str]]:
-        return {method.key: flatten(method.records[0].spec) for method in self.methods}
-
-    def settings(self, method: Method) -> dict[str, str]:
-        return self._settings[method.key]
-
     def scores(self, method: Method, metric: str | None = None) -> list[float]:
         """Return a method's scores in the unit shown: per cent for shares."""
         chosen = metric or self.metric
@@ -101,11 +91,11 @@ class FigureInputs:
 class ReportFigure:
     """`height` is in inches; `rows` are the same facts under the headings `columns`."""
 
-    name: str
     title: str
     sentence: str
     draw: Draw
     height: float
+    name: str = ""
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[str | float | None]] = ()
     is_for_page: bool = True
@@ -116,30 +106,23 @@ class ReportFigure:
 
     @cached_property
     def numbers(self) -> tuple[tuple[str, ...], ...]:
-        return tuple(tuple(_cell(value) for value in row) for row in self.rows)
-
-    @property
-    def shown_numbers(self) -> tuple[tuple[str, ...], ...]:
-        return self.numbers[:_MOST_NUMBERS]
+        texts = [
+            ["-" if x is None else f"{x:.2f}" if isinstance(x, float) else str(x) for x in row] for row in self.rows
+        ]
+        return tuple(map(tuple, texts))
 
     def svg(self, anchor: str) -> str:
         description = shorten(clean(f"{self.title}. {self.sentence}"), 600)
         return svg_for_page(self.draw, self.size, prefix=f"{anchor}-{self.name}", description=description)
 
 
-def _cell(value: str | float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
-
-
 def figures_of(inputs: FigureInputs) -> list[ReportFigure]:
     files = [
         importlib.import_module(f"{figures.__name__}.{one.name}") for one in pkgutil.iter_modules(figures.__path__)
     ]
-    known = [(place, getattr(file, name)) for file in files for name, place in file.PAGE_ORDER.items()]
-    found = [figure_of(inputs) for _, figure_of in sorted(known, key=itemgetter(0))]
-    return [figure for figure in found if figure is not None]
+    known = [(place, name, getattr(file, name)) for file in files for name, place in file.PAGE_ORDER.items()]
+    found = [(name, figure_of(inputs)) for _, name, figure_of in sorted(known, key=itemgetter(0))]
+    return [replace(figure, name=name) for name, figure in found if figure is not None]
 
 
 def write_figures(inputs: FigureInputs, folder: Path, kind: str, *, prefix: str = "") -> list[Path]:
@@ -158,10 +141,10 @@ def axis_of(metric: str) -> str:
 
 
 def arrays_in(path: Path, names: Sequence[str]) -> tuple[np.ndarray, ...] | None:
-    """Return arrays of a run's file; None where it is missing, or unreadable, which the page says."""
-    if not path.is_file():
-        return None
+    """Return arrays of a run's file; None where it lacks them, or is unreadable, which the page says."""
     try:
+        if not path.is_file() or not set(names) <= set(array_names(path)):
+            return None
         arrays = read_arrays(path, names)
     except DataError as error:
         leave_out(error)

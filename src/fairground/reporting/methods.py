@@ -1,7 +1,7 @@
 """Records grouped into methods: their names, what sets them apart, and their scores per seed and per test class."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, KeysView, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,41 +22,33 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """One method: the runs that differ in nothing but their seed. `differences` says what sets it apart here."""
+    """One method: the runs that differ in nothing but their seed; `differences` are the settings that set it apart."""
 
     key: str
     label: str
     records: tuple[RunRecord, ...]
+    settings: Mapping[str, str]
     differences: Mapping[str, str]
 
     @cached_property
     def done(self) -> tuple[RunRecord, ...]:
         return tuple(record for record in self.records if record.state == "done")
 
-    @property
-    def scored(self) -> KeysView[tuple[str, SplitName]]:
+    @cached_property
+    def scored(self) -> list[tuple[str, SplitName]]:
         """The metrics, each with its split, that any finished run has, in order of appearance."""
-        return self._scores.keys()
+        return list(dict.fromkeys(key for record in self.done for key in record.values))
 
     def values(self, metric: str, split: SplitName) -> list[float]:
-        return [value for _, value in self._scores.get((metric, split), ())]
+        return [value for record in self.done if (value := record.score(metric, split)) is not None]
 
     def by_seed(self, metric: str, split: SplitName) -> dict[int, float]:
         """Return the metric of every finished run that has it by seed; runs that share a seed are averaged."""
         found: dict[int, list[float]] = {}
-        for seed, value in self._scores.get((metric, split), ()):
-            found.setdefault(seed, []).append(value)
-        return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
-
-    @cached_property
-    def _scores(self) -> dict[tuple[str, SplitName], list[tuple[int, float]]]:
-        """Seed and score of the finished runs, read once because every figure asks again."""
-        found: dict[tuple[str, SplitName], list[tuple[int, float]]] = {}
         for record in self.done:
-            seed = seed_of(record)
-            for key, value in record.values.items():
-                found.setdefault(key, []).append((seed, value))
-        return found
+            if (value := record.score(metric, split)) is not None:
+                found.setdefault(seed_of(record), []).append(value)
+        return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
 
 
 def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = None) -> list[Method]:
@@ -74,6 +66,7 @@ def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = N
             # Methods are looked up by name: one that two share gets its hash.
             label=labels[key] if n_called[labels[key]] == 1 else f"{labels[key]} ({key})",
             records=tuple(sorted(group, key=lambda record: (seed_of(record), record.name))),
+            settings=flat[key],
             # A published bug that is switched off is not worth showing.
             differences={
                 name: value

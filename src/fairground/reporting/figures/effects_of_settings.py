@@ -38,7 +38,7 @@ def distributions_of(inputs: FigureInputs) -> dict[str, dict[str, np.ndarray]]:
 
     A level holds the methods that differ from another one in this factor alone, everything else being equal.
     """
-    flat = {method.key: inputs.settings(method) for method in inputs.methods}
+    flat = {method.key: method.settings for method in inputs.methods}
     relative = _relative(inputs)
     found: dict[str, dict[str, list[str]]] = {}
     for factor, keys in _factors(flat.values()).items():
@@ -66,7 +66,7 @@ def distributions_of(inputs: FigureInputs) -> dict[str, dict[str, np.ndarray]]:
 
 def _relative(inputs: FigureInputs) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {method.key: [] for method in inputs.methods}
-    losses = {method.key: inputs.settings(method).get("loss") for method in inputs.methods}
+    losses = {method.key: method.settings.get("loss") for method in inputs.methods}
     for metric in [metric for metric, is_higher in inputs.table.higher_is_better.items() if is_higher]:
         values = {method.key: method.values(metric, inputs.table.split) for method in inputs.methods}
         for key, mine in values.items():
@@ -142,13 +142,10 @@ def distributions(inputs: FigureInputs) -> ReportFigure | None:
         drawn.append(Panel(items=items, rows=[level for level, _ in ordered], title=key, x=axis))
     n_levels = sum(map(len, found.values()))
     return ReportFigure(
-        name="distributions",
         title="Effect of other choices",
-        sentence=(
-            "Performance relative to the best with the same loss, over all seeds and higher-is-better metrics, by "
-            f"{', '.join(shorten(key, 40) for key in found)} ({count(len(inputs.done), 'run')}). Boxes hold the middle "
-            "half, the line is the median. As in figures 2 and 3 of Roth et al., 2020."
-        ),
+        sentence="Performance relative to the best with the same loss, over all seeds and higher-is-better metrics, by "
+        f"{', '.join(shorten(key, 40) for key in found)} ({count(len(inputs.done), 'run')}). Boxes hold the middle "
+        "half, the line is the median. As in figures 2 and 3 of Roth et al., 2020.",
         draw=panels(drawn),
         height=max(2.2, 0.9 * -(-len(found) // 2) + 0.38 * n_levels / (2 if len(found) > 1 else 1)),
         columns=("setting", "value", "median", "runs by metrics"),
@@ -177,14 +174,11 @@ def traces(inputs: FigureInputs) -> ReportFigure | None:
         return None
     left_out = f" The first {_MOST} are drawn." if len(rows) > _MOST else ""
     return ReportFigure(
-        name="traces",
         title="The course of each search",
-        sentence=(
-            f"{axis} of every finished trial in order, and the best so far: "
-            f"{count(sum(n for _, n, *_ in rows), 'trial')} of {count(len(rows), 'method')}. A line still rising at "
-            f"the end suggests more trials.{left_out}"
-        ),
-        draw=panels(drawn[:_MOST], y=axis, has_shared_y=True),
+        sentence=f"{axis} of every finished trial in order, and the best so far: "
+        f"{count(sum(n for _, n, *_ in rows), 'trial')} of {count(len(rows), 'method')}. A line still rising at "
+        f"the end suggests more trials.{left_out}",
+        draw=panels(drawn[:_MOST], y=axis, sharey=True),
         height=0.6 + 2.1 * -(-len(drawn[:_MOST]) // 2),
         columns=("method", "trials", "finished", "best"),
         rows=rows,
@@ -222,7 +216,7 @@ def sensitivities_of(inputs: FigureInputs) -> tuple[list[Sensitivity], bool]:
         return searched, True
     by_loss: dict[str, list[tuple[Mapping[str, object], float]]] = {}
     for method in inputs.methods:
-        scores, settings = inputs.scores(method), inputs.settings(method)
+        scores, settings = inputs.scores(method), method.settings
         if scores:
             by_loss.setdefault(settings.get("loss", "?"), []).append((settings, fmean(scores)))
     return _varied(by_loss, is_higher), False
@@ -276,12 +270,9 @@ def sensitivity(inputs: FigureInputs) -> ReportFigure | None:
     caveat = " Other settings vary too, so this shows where to look, not what causes the difference."
     n = len({point for one in found for point in one.points})
     return ReportFigure(
-        name="sensitivity",
         title="Sensitivity to settings",
-        sentence=(
-            f"{axis} against each varied number, {what} ({count(n, 'point')}){first}{more}. Diamonds are the best."
-            f"{'' if all(one.is_alone for one in found) else caveat}"
-        ),
+        sentence=f"{axis} against each varied number, {what} ({count(n, 'point')}){first}{more}. Diamonds are the best."
+        f"{'' if all(one.is_alone for one in found) else caveat}",
         draw=panels(drawn, y=axis),
         height=0.6 + 2.3 * -(-len(drawn) // 2),
     )

@@ -82,7 +82,6 @@ def embedding_map(inputs: FigureInputs) -> ReportFigure | None:
         title = f"{squeeze(one.label, 24)}, {100 * one.share:.0f} % of variance"
         drawn.append(Panel(items=items, title=title, is_map=True))
     return ReportFigure(
-        name="embedding_map",
         title="Maps of the test embeddings",
         sentence=f"The two principal axes of {len(maps)} runs' test embeddings, coloured by class.",
         draw=panels(drawn),

@@ -54,7 +54,7 @@ class Gain(NamedTuple):
 def gains_of(inputs: FigureInputs) -> dict[str, list[Gain]]:
     found: dict[str, list[Gain]] = {}
     means = inputs.means(inputs.habitual)
-    settings = {method.label: inputs.settings(method) for method in inputs.methods if method.label in means}
+    settings = {method.label: method.settings for method in inputs.methods if method.label in means}
     losses = {label: flat.get("loss", "") for label, flat in settings.items()}
     # Switched tuples or mixup make another method, which MLRC did not measure.
     changed = {label for label, flat in settings.items() if change_of(flat)}
@@ -93,14 +93,11 @@ def improvement(inputs: FigureInputs) -> ReportFigure | None:
     ]
     left_out = f" The {_MOST_METHODS} largest are drawn." if most > _MOST_METHODS else ""
     return ReportFigure(
-        name="improvement",
         title="Improvement over the classic losses",
-        sentence=(
-            f"Relative improvement of {heading(inputs.habitual)} over {' and '.join(found)} in these runs "
-            f"({count(len(inputs.done), 'run')}); hollow marks are the measurements of Musgrave et al., 2020, for the "
-            f"same loss, mean over their data sets.{left_out} Their figure 3 averages over methods: see the average "
-            "improvement."
-        ),
+        sentence=f"Relative improvement of {heading(inputs.habitual)} over {' and '.join(found)} in these runs "
+        f"({count(len(inputs.done), 'run')}); hollow marks are the measurements of Musgrave et al., 2020, for the "
+        f"same loss, mean over their data sets.{left_out} Their figure 3 averages over methods: see the average "
+        "improvement.",
         draw=panels(drawn),
         height=1.2 + 0.34 * min(_MOST_METHODS, most),
         columns=("over", "method", "here", "MLRC"),
@@ -197,13 +194,10 @@ def average_improvement(inputs: FigureInputs) -> ReportFigure | None:
         for baseline, gains in found.items()
     ]
     return ReportFigure(
-        name="average_improvement",
         title="Papers versus these runs: the average improvement",
-        sentence=(
-            f"Average relative improvement of {heading(inputs.habitual)} over {' and '.join(found)} in these runs "
-            f"({count(len(inputs.done), 'run')}), without FastAP and the two classic losses."
-            f"{claims if has_claims else ''} As in figure 3 of Musgrave et al., 2020."
-        ),
+        sentence=f"Average relative improvement of {heading(inputs.habitual)} over {' and '.join(found)} in these runs "
+        f"({count(len(inputs.done), 'run')}), without FastAP and the two classic losses."
+        f"{claims if has_claims else ''} As in figure 3 of Musgrave et al., 2020.",
         draw=panels(drawn),
         height=1.2 + 0.4 * max(map(len, found.values())),
         columns=("over", "source", "average", "of"),
@@ -232,7 +226,7 @@ def year_of(loss: str) -> int | None:
 def dated_of(inputs: FigureInputs, metric: str) -> list[Dated]:
     best: dict[str, Dated] = {}
     for method in inputs.methods:
-        loss = inputs.settings(method).get("loss", "")
+        loss = method.settings.get("loss", "")
         year, scores = year_of(loss), inputs.scores(method, metric)
         if year is not None and scores and (loss not in best or fmean(scores) > best[loss].score):
             best[loss] = Dated(loss, year, fmean(scores), len(scores))
@@ -257,14 +251,11 @@ def over_time(inputs: FigureInputs) -> ReportFigure | None:
         drawn.append(_progress(metric, some, [] if metric == "map@r" else claims, line))
     scores = [{one.loss: one.score for one in some} for some in by_metric.values()]
     return ReportFigure(
-        name="over_time",
         title="Progress over the years",
-        sentence=(
-            f"{' and '.join(map(heading, by_metric))} of the best method with each of "
-            f"{len(dated)} losses ({count(sum(one.n_runs for one in dated), 'run')}) by the year of its paper; the "
-            f"fitted lines move by {' and '.join(slopes)} points per year.{marked if claims else ''} As in figure 2 of "
-            "Musgrave et al., 2020."
-        ),
+        sentence=f"{' and '.join(map(heading, by_metric))} of the best method with each of "
+        f"{len(dated)} losses ({count(sum(one.n_runs for one in dated), 'run')}) by the year of its paper; the "
+        f"fitted lines move by {' and '.join(slopes)} points per year.{marked if claims else ''} As in figure 2 of "
+        "Musgrave et al., 2020.",
         draw=panels(drawn),
         height=4.0,
         columns=("what", "year", *map(heading, by_metric)),

@@ -62,13 +62,10 @@ def toy_spaces(inputs: FigureInputs) -> ReportFigure | None:
         return None
     found.sort(key=lambda space: space[0].get("map@r", 0.0))
     return ReportFigure(
-        name="toy_spaces",
         title="Three toy spaces and what each metric says",
-        sentence=(
-            f"{len(found)} untrained embedding spaces of two classes, one run each. Recall@1, NMI and F1 are nearly "
-            "the same for all; R-precision and MAP@R show which keeps a class together. The spaces are our own, after "
-            "the description of figure 1 of Musgrave et al., 2020."
-        ),
+        sentence=f"{len(found)} untrained embedding spaces of two classes, one run each. Recall@1, NMI and F1 are "
+        "nearly the same for all; R-precision and MAP@R show which keeps a class together. The spaces are our own, after "
+        "the description of figure 1 of Musgrave et al., 2020.",
         draw=panels([panel for *_, panel in found], columns=3),
         height=4.2,
         columns=("space", *map(heading, inputs.table.metrics)),
@@ -86,12 +83,9 @@ def correlations(inputs: FigureInputs) -> ReportFigure | None:
         matrix = np.corrcoef(np.array(runs, dtype=float).T)
     names = [heading(metric) for metric in metrics]
     return ReportFigure(
-        name="correlations",
         title="Which metrics agree",
-        sentence=(
-            f"Correlation of every two {inputs.table.split} metrics over {count(len(runs), 'run')}: 1 means that "
-            "both rank runs alike, so one of them is enough. As in figure 4 of Roth et al., 2020."
-        ),
+        sentence=f"Correlation of every two {inputs.table.split} metrics over {count(len(runs), 'run')}: 1 means that "
+        "both rank runs alike, so one of them is enough. As in figure 4 of Roth et al., 2020.",
         draw=_squares(names, matrix),
         height=1.4 + 0.42 * len(names),
         columns=("metric", *names),
@@ -110,14 +104,14 @@ def _squares(names: Sequence[str], matrix: np.ndarray) -> Draw:
         for (i, j), value in np.ndenumerate(matrix):
             if np.isnan(value):
                 continue
-            colour = palette.series[0 if value >= 0 else 1]
+            colour = palette["series-0" if value >= 0 else "series-1"]
             # Pale enough for dark text on every square.
             square = Rectangle((j - 0.48, i - 0.48), 0.96, 0.96, color=colour, alpha=0.55 * abs(value), linewidth=0)
             axes.add_patch(square)
-            axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9, color=palette.ink)
+            axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9, color=palette["ink"])
         n, short = len(names), [shorten(name, 14) for name in names]
-        axes.set_xticks(range(n), short, rotation=45, ha="right", color=palette.ink, fontsize=9.5)
-        axes.set_yticks(range(n), short, color=palette.ink, fontsize=9.5)
+        axes.set_xticks(range(n), short, rotation=45, ha="right", color=palette["ink"], fontsize=9.5)
+        axes.set_yticks(range(n), short, color=palette["ink"], fontsize=9.5)
         axes.set_xlim(-0.5, n - 0.5)
         axes.set_ylim(n - 0.5, -0.5)
         axes.tick_params(length=0)
@@ -149,12 +143,9 @@ def metrics_apart(inputs: FigureInputs) -> ReportFigure | None:
         for label, mean in means.items():
             items.append(Points(x=[mean], y=[row], series=inputs.series[label], size=7, alpha=1))
     return ReportFigure(
-        name="metrics_apart",
         title="What each metric says about the same runs",
-        sentence=(
-            f"Means over seeds of {which} by {count(len(found), 'metric')}, the metric that "
-            f"sets them furthest apart first. {agree}. After figure 1 of Musgrave et al., 2020."
-        ),
+        sentence=f"Means over seeds of {which} by {count(len(found), 'metric')}, the metric that "
+        f"sets them furthest apart first. {agree}. After figure 1 of Musgrave et al., 2020.",
         draw=panels(
             [Panel(items=items, rows=[name for name, _ in found], x="%")],
             keys=[Key(text=label, series=inputs.series[label]) for label in labels],
@@ -187,13 +178,10 @@ def autocorrelation(inputs: FigureInputs) -> ReportFigure | None:
     smoothest = sorted(by_metric, key=lambda metric: -fmean(by_metric[metric]))
     rows = [(heading(metric), fmean(by_metric[metric]), MLRC.get(metric)) for metric in smoothest]
     return ReportFigure(
-        name="autocorrelation",
         title="How smoothly each metric moves during training",
-        sentence=(
-            f"Lag-one autocorrelation of each metric over the epochs of a run, mean over {count(most, 'run')}: near 1 "
-            "a score moves smoothly, near 0 it jumps. Hollow marks are the values of Musgrave et al., 2020, section "
-            "3.2: 0.73 for Recall@1, 0.81 for MAP@R."
-        ),
+        sentence=f"Lag-one autocorrelation of each metric over the epochs of a run, mean over {count(most, 'run')}: "
+        "near 1 a score moves smoothly, near 0 it jumps. Hollow marks are the values of Musgrave et al., 2020, section "
+        "3.2: 0.73 for Recall@1, 0.81 for MAP@R.",
         draw=panels([bars_and_marks(rows, x="lag-one autocorrelation")]),
         height=1.2 + 0.34 * len(rows),
         columns=("metric", "autocorrelation", "runs", "MLRC"),

@@ -49,24 +49,24 @@ def _diagram(
     def draw(figure: "Figure", palette: Palette) -> None:
         axes = figure.add_subplot()
         axes.set_axis_off()
-        axes.plot([0, 1], [0, 0], color=palette.ink, linewidth=1.2)
+        axes.plot([0, 1], [0, 0], color=palette["ink"], linewidth=1.2)
         for place, text in ticks.items():
             at = (place - best) / ((worst - best) or 1.0)
-            axes.plot([at] * 2, [0, 0.25], color=palette.ink, linewidth=1)
-            axes.text(at, 0.35, text, ha="center", va="bottom", fontsize=9, color=palette.soft)
+            axes.plot([at] * 2, [0, 0.25], color=palette["ink"], linewidth=1)
+            axes.text(at, 0.35, text, ha="center", va="bottom", fontsize=9, color=palette["soft"])
         length = min(width[0] / (abs(worst - best) or 1.0), 1.0)
-        axes.plot([0, length], [1.5, 1.5], color=palette.ink, linewidth=1.5, marker="|")
-        axes.text(0, 1.65, width[1], ha="left", va="bottom", fontsize=9, color=palette.ink)
+        axes.plot([0, length], [1.5, 1.5], color=palette["ink"], linewidth=1.5, marker="|")
+        axes.text(0, 1.65, width[1], ha="left", va="bottom", fontsize=9, color=palette["ink"])
         for i, bar in enumerate(bars):
             ends = [spots[bar[0]] - 0.008, spots[bar[-1]] + 0.008]
-            axes.plot(ends, [-0.45 - 0.45 * i] * 2, color=palette.series[1], linewidth=4, solid_capstyle="butt")
+            axes.plot(ends, [-0.45 - 0.45 * i] * 2, color=palette["series-1"], linewidth=4, solid_capstyle="butt")
         # The better half is named on the left, the other on the right.
         top, reach = -0.9 - 0.45 * len(bars), max(0.12, 0.6 / max(1, k - 1))
         for i, (name, (_, text)) in enumerate(shown.items()):
             is_left = i < -(-k // 2)
             y, end = top - (i if is_left else k - 1 - i), (-reach if is_left else 1 + reach)
-            axes.plot([spots[name]] * 2 + [end], [0, y, y], color=palette.soft, linewidth=1)
-            write(axes, f"{squeeze(name, 40)}  {text}", (end, y), (-4 if is_left else 4, 0), palette.ink)
+            axes.plot([spots[name]] * 2 + [end], [0, y, y], color=palette["soft"], linewidth=1)
+            write(axes, f"{squeeze(name, 40)}  {text}", (end, y), (-4 if is_left else 4, 0), palette["ink"])
         axes.set_ylim(axes.get_ylim()[0] - 0.4, 2.4)
 
     return ReportFigure(
@@ -144,10 +144,8 @@ def performance_profiles(found: over_datasets.OverDatasets, *, metric: str) -> R
     return ReportFigure(
         name="performance_profiles",
         title="Performance profiles",
-        sentence=(
-            f"The share of runs above each score, over {count(len(found.datasets), 'data set')} with equal weight. A "
-            "method whose curve is above another everywhere is better at every level of difficulty."
-        ),
+        sentence=f"The share of runs above each score, over {count(len(found.datasets), 'data set')} with equal weight. "
+        "A method whose curve is above another everywhere is better at every level of difficulty.",
         draw=panels([panel], keys=[Key(text=name, series=series, kind="line") for name, _, series in ranked]),
         height=3.8,
         columns=("method", *(f"score reached by {100 * share:g} % of runs" for share in _SHARES)),

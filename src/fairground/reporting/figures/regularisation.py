@@ -30,13 +30,12 @@ def change_of(settings: Mapping[str, str]) -> str:
 
 def with_bases(inputs: FigureInputs, *changes: str) -> list[tuple[Method, Method | None]]:
     """Return each changed method, best first, with the plain one most similar to it; None where its loss has none."""
-    settings = inputs.settings
-    plain = [method for method in inputs.methods if not change_of(settings(method))]
+    plain = [method for method in inputs.methods if not change_of(method.settings)]
     found = []
-    for method in (one for one in inputs.methods if change_of(settings(one)) in changes):
-        mine = settings(method)
-        alike = [other for other in plain if settings(other).get("loss") == mine.get("loss")]
-        found.append((method, max(alike, key=lambda other: _agreement(mine, settings(other)), default=None)))
+    for method in (one for one in inputs.methods if change_of(one.settings) in changes):
+        mine = method.settings
+        alike = [other for other in plain if other.settings.get("loss") == mine.get("loss")]
+        found.append((method, max(alike, key=lambda other: _agreement(mine, other.settings), default=None)))
     return found
 
 
@@ -76,13 +75,10 @@ def regularised(inputs: FigureInputs) -> ReportFigure | None:
     gain = fmean(fmean(with_it) - fmean(without) for without, with_it in pairs.values())
     panel = replace(_paired_bars(pairs, series, f"{axis} (axis cut off)"), x_range=cut_axis(every))
     return ReportFigure(
-        name="regularised",
         title="With and without \u03c1-regularisation",
-        sentence=(
-            f"{axis}, mean and standard deviation, of {count(len(pairs), 'method')} without and with switched tuples"
-            f"{best} ({count(sum(map(len, every)), 'run')}); mean difference {gain:+.2f}. As in figure 1 of Roth et "
-            "al., 2020."
-        ),
+        sentence=f"{axis}, mean and standard deviation, of {count(len(pairs), 'method')} without and with switched "
+        f"tuples{best} ({count(sum(map(len, every)), 'run')}); mean difference {gain:+.2f}. As in figure 1 of Roth et "
+        "al., 2020.",
         draw=panels([panel], keys=_keys(series, "with")),
         height=1.3 + 0.6 * len(pairs),
         columns=("method", "without", "with"),
@@ -114,14 +110,11 @@ def mixup(inputs: FigureInputs) -> ReportFigure | None:
     n_runs = sum(len(values) for row in next(iter(known.values())) for values in row)
     drawn = [_paired_bars(dict(zip(labels, rows, strict=True)), series, title) for title, rows in known.items()]
     return ReportFigure(
-        name="mixup",
         title="With and without manifold mixup",
-        sentence=(
-            f"{', '.join(known)}, mean and standard deviation, of {count(len(pairs), 'method')} without and with "
-            f"manifold mixup ({count(n_runs, 'run')}). As in figure 12 of Roth et al., 2020; the spectra are below, "
-            "where runs kept them."
-        ),
-        draw=panels(drawn, columns=3, keys=_keys(series, "with mixup"), has_shared_y=True),
+        sentence=f"{', '.join(known)}, mean and standard deviation, of {count(len(pairs), 'method')} without and with "
+        f"manifold mixup ({count(n_runs, 'run')}). As in figure 12 of Roth et al., 2020; the spectra are below, "
+        "where runs kept them.",
+        draw=panels(drawn, columns=3, keys=_keys(series, "with mixup"), sharey=True),
         height=1.5 + 0.6 * len(pairs),
         columns=("method", *(f"{title}, {how}" for title in known for how in ("without", "with"))),
         rows=[
@@ -139,7 +132,7 @@ def p_switch(inputs: FigureInputs) -> ReportFigure | None:
     at: dict[Loss, dict[float, list[float]]] = {}
     bases: dict[Loss, Method | None] = {}
     for method, base in with_bases(inputs, SWITCHED):
-        settings = inputs.settings(method)
+        settings = method.settings
         loss = tuple((key, value) for key, value in settings.items() if key.partition(".")[0] == "loss")
         owner = "miner" if settings.get("miner") == "rho_distance" else "regulariser"
         p = float(settings.get(f"{owner}.p_switch", "nan"))
@@ -171,12 +164,9 @@ def p_switch(inputs: FigureInputs) -> ReportFigure | None:
         return None
     axis = axis_of(inputs.habitual)
     return ReportFigure(
-        name="p_switch",
         title="How many tuples to switch",
-        sentence=(
-            f"{axis} against p_switch, mean over seeds with every run as a dot ({count(n_runs, 'run')}); dashed lines "
-            "are without switching. As in figure 7 of Roth et al., 2020."
-        ),
+        sentence=f"{axis} against p_switch, mean over seeds with every run as a dot ({count(n_runs, 'run')}); dashed "
+        "lines are without switching. As in figure 7 of Roth et al., 2020.",
         draw=panels([Panel(items=items, x="p_switch", y=axis)], keys=keys),
         height=3.8,
         columns=("loss", "p_switch", "mean", "runs"),

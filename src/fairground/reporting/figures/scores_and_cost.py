@@ -68,7 +68,6 @@ def scores(inputs: FigureInputs) -> ReportFigure | None:
     means = [item.text for item in panel.items if isinstance(item, Points) and item.text]
     listed = [f"{clean(label)} {text}" for label, text in zip(panel.rows, means, strict=True)]
     return ReportFigure(
-        name="scores",
         title="Scores",
         sentence=f"{panel.x}, mean, 95 % interval and single runs: {'; '.join(listed[:12])}.",
         draw=panels([panel]),
@@ -113,7 +112,6 @@ def learning_curves(inputs: FigureInputs) -> ReportFigure | None:
         return None
     listed = [f"{clean(label)} ends at {line.y[-1]:.2f}" for label, line in curves.items()]
     return ReportFigure(
-        name="learning_curves",
         title="Learning curves",
         sentence=f"{panel.y} after each epoch, mean and range over seeds: {'; '.join(listed[:12])}.",
         draw=panels([panel], keys=curve_keys(inputs.table)),
@@ -151,12 +149,9 @@ def cost(inputs: FigureInputs) -> ReportFigure | None:
         is_wide = max(spent.values()) > 20 * max(min(spent.values()), 1e-9)
         drawn.append(Panel(items=items, x=name, y=axis, log="x" if is_wide else "", margin=0.15))
     return ReportFigure(
-        name="cost",
         title="Accuracy against time and memory",
-        sentence=(
-            f"Mean {axis} against the mean time and peak memory of a run, {count(len(rows), 'method')}, "
-            f"{count(n_runs, 'run')}. Up and to the left is better.{caveat}"
-        ),
+        sentence=f"Mean {axis} against the mean time and peak memory of a run, {count(len(rows), 'method')}, "
+        f"{count(n_runs, 'run')}. Up and to the left is better.{caveat}",
         draw=panels(drawn, keys=[Key(text=label, series=inputs.series[label]) for label, *_ in rows]),
         height=3.7,
         columns=("method", axis, "time", "peak memory"),

@@ -18,13 +18,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairground.errors import DataError
-from fairground.records.arrays import array_names, read_arrays
 from fairground.reporting.drawing import DASHED, SOLID, Key, Line, Panel, Points, Series, panels, series_of
-from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, factor_of
+from fairground.reporting.figure import FigureInputs, ReportFigure, arrays_in, axis_of, count, factor_of
 from fairground.reporting.figures.regularisation import MIXED, SWITCHED, change_of, with_bases
 from fairground.reporting.methods import Method
-from fairground.reporting.run_set import leave_out
 
 PAGE_ORDER = {"structure": 50, "spectra": 70, "class_spectra": 72, "densities": 75}
 #: a correlation of fewer runs is mostly chance
@@ -68,13 +65,10 @@ def structure(inputs: FigureInputs) -> ReportFigure | None:
     if not rows:
         return None
     return ReportFigure(
-        name="structure",
         title="Retrieval against the structure of the training embeddings",
-        sentence=(
-            f"{axis} on {split} classes against measures of the training embeddings, one point per run, "
-            f"{count(max(n for *_, n in rows), 'run')}; correlations: "
-            f"{', '.join(f'{measure} {r}' for measure, r, _ in rows)}. As in figure 5 of Roth et al., 2020."
-        ),
+        sentence=f"{axis} on {split} classes against measures of the training embeddings, one point per run, "
+        f"{count(max(n for *_, n in rows), 'run')}; correlations: "
+        f"{', '.join(f'{measure} {r}' for measure, r, _ in rows)}. As in figure 5 of Roth et al., 2020.",
         draw=panels(
             drawn, keys=[Key(text=label, series=series) for label, series in inputs.series.items() if label in present]
         ),
@@ -86,17 +80,9 @@ def structure(inputs: FigureInputs) -> ReportFigure | None:
 
 def arrays_of(inputs: FigureInputs, method: Method, name: str) -> list[np.ndarray]:
     """Return one array of the analyses of every run of a method that kept it."""
-    found = []
     folders = [inputs.runs.folders[run.name] for run in method.done if run.name in inputs.runs.folders]
-    for path in (folder.analyses for folder in folders if folder.analyses.is_file()):
-        try:
-            array = read_arrays(path, [name])[name] if name in array_names(path) else np.zeros(0)
-        except DataError as error:
-            leave_out(error)
-            continue
-        if array.ndim == 1 and len(array) and array.dtype.kind == "f" and np.isfinite(array).all():
-            found.append(array)
-    return found
+    found = [one for folder in folders for one in arrays_in(folder.analyses, [name]) or ()]
+    return [one for one in found if one.ndim == 1 and len(one) and one.dtype.kind == "f" and np.isfinite(one).all()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +112,7 @@ def spectra_of(inputs: FigureInputs, array: str) -> list[Spectrum]:
     found = []
     for method in inputs.methods:
         base = bases.get(method.label)
-        change = {} if base is None else {"base": base.label, "change": change_of(inputs.settings(method))}
+        change = {} if base is None else {"base": base.label, "change": change_of(method.settings)}
         curves = arrays_of(inputs, method, array)
         length = min((len(curve) for curve in curves), default=0)
         if length:
@@ -146,7 +132,6 @@ def pairs_of_spectra(spectra: Sequence[Spectrum]) -> dict[str, tuple[Spectrum, S
 def spectra(inputs: FigureInputs) -> ReportFigure | None:
     return _spectra(
         spectra_of(inputs, "spectrum/spectrum"),
-        name="spectra",
         title="Singular value spectra",
         what="Each singular value of the training embeddings as a share of their sum, largest first, mean over seeds",
         meaning="A flat line uses all directions. As in figure 8 of Roth et al., 2020.",
@@ -156,7 +141,6 @@ def spectra(inputs: FigureInputs) -> ReportFigure | None:
 def class_spectra(inputs: FigureInputs) -> ReportFigure | None:
     return _spectra(
         spectra_of(inputs, "class_spectra/class_spectrum"),
-        name="class_spectra",
         title="Singular value spectra within classes",
         what=(
             "Each singular value of the training embeddings of a class as a share of their sum, largest first, mean "
@@ -166,7 +150,7 @@ def class_spectra(inputs: FigureInputs) -> ReportFigure | None:
     )
 
 
-def _spectra(found: Sequence[Spectrum], *, name: str, title: str, what: str, meaning: str) -> ReportFigure | None:
+def _spectra(found: Sequence[Spectrum], *, title: str, what: str, meaning: str) -> ReportFigure | None:
     if not found:
         return None
     pairs = pairs_of_spectra(found)
@@ -187,7 +171,6 @@ def _spectra(found: Sequence[Spectrum], *, name: str, title: str, what: str, mea
         draw = panels([Panel(items=lines, x=axis, y="share of the sum", log="y")], keys=keys)
     runs = count(sum(spectrum.n_runs for spectrum in found), "run")
     return ReportFigure(
-        name=name,
         title=title,
         sentence=f"{what} ({runs}).{_what_is_drawn(found, pairs)} {meaning}",
         draw=draw,
@@ -238,12 +221,9 @@ def densities(inputs: FigureInputs) -> ReportFigure | None:
     if not drawn:
         return None
     return ReportFigure(
-        name="densities",
         title="Distances within and between classes",
-        sentence=(
-            "Densities of the distances between training images of the same class and of different classes, for "
-            f"{count(len(drawn), 'method')}, one run each. Less overlap means better separated classes."
-        ),
+        sentence="Densities of the distances between training images of the same class and of different classes, for "
+        f"{count(len(drawn), 'method')}, one run each. Less overlap means better separated classes.",
         draw=panels([replace(panel, x_range=(0, end)) for panel in drawn], keys=keys),
         height=2.5 * -(-len(drawn) // 2) + 0.4,
     )
