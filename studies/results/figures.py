@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from studies.results.page import SHORT
 
-from fairground.reporting.drawing import Draw, Palette, axes_in, plain_axes, sign_of
+from fairground.reporting.drawing import Draw, Palette, axes_in, colour_of, plain_axes, sign_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,14 +25,14 @@ def dot_rows(panels: Mapping[str, Sequence[Dot]], lines: Mapping[str, float | No
             plain_axes(axes, palette)
             places = np.arange(len(dots))[::-1]
             for place, (_, mean, low, high, single) in zip(places, dots, strict=True):
-                axes.plot(single, [place] * len(single), ".", color=palette.soft, markersize=3)
-                axes.plot([low, high], [place, place], color=palette.colour(number), linewidth=2)
-                axes.plot([mean], [place], sign_of(number), color=palette.colour(number), markersize=5)
+                axes.plot(single, [place] * len(single), ".", color=palette["soft"], markersize=3)
+                axes.plot([low, high], [place, place], color=colour_of(number, palette), linewidth=2)
+                axes.plot([mean], [place], sign_of(number), color=colour_of(number, palette), markersize=5)
             if lines.get(data) is not None:
-                axes.axvline(lines[data], color=palette.ink, linewidth=1, linestyle=(0, (4, 2)))
+                axes.axvline(lines[data], color=palette["ink"], linewidth=1, linestyle=(0, (4, 2)))
             axes.set_yticks(places, [dot[0] for dot in dots], fontsize=8)
-            axes.set_title(SHORT.get(data, data), fontsize=10, color=palette.ink)
-            axes.set_xlabel(label, fontsize=9, color=palette.soft)
+            axes.set_title(SHORT.get(data, data), fontsize=10, color=palette["ink"])
+            axes.set_xlabel(label, fontsize=9, color=palette["soft"])
 
     return draw
 
@@ -58,13 +58,13 @@ def scatter_panels(
                 scale[0] * np.asarray(x),
                 scale[1] * np.asarray(y),
                 sign_of(number % 7),
-                color=palette.colour(number % 7),
+                color=colour_of(number % 7, palette),
                 markersize=5,
             )
             axes.locator_params(axis="x", nbins=5)  # more numbers than that run into each other
-            axes.set_title(names[key], fontsize=10, color=palette.ink)
-            axes.set_xlabel(x_label, fontsize=9, color=palette.soft)
-            axes.set_ylabel(y_label, fontsize=9, color=palette.soft)
+            axes.set_title(names[key], fontsize=10, color=palette["ink"])
+            axes.set_xlabel(x_label, fontsize=9, color=palette["soft"])
+            axes.set_ylabel(y_label, fontsize=9, color=palette["soft"])
 
     return draw
 
@@ -88,9 +88,9 @@ def line_panels(
             _lines(axes, lines, palette)
             if least_top is not None:
                 axes.set_ylim(-0.03 * least_top, max([least_top, *(1.05 * max(y) for _, _, y in lines)]))
-            axes.set_title(SHORT.get(data, data), fontsize=10, color=palette.ink)
-            axes.set_xlabel(x_label, fontsize=9, color=palette.soft)
-            axes.set_ylabel(y_label, fontsize=9, color=palette.soft)
+            axes.set_title(SHORT.get(data, data), fontsize=10, color=palette["ink"])
+            axes.set_xlabel(x_label, fontsize=9, color=palette["soft"])
+            axes.set_ylabel(y_label, fontsize=9, color=palette["soft"])
 
     return draw
 
@@ -98,7 +98,7 @@ def line_panels(
 def _lines(axes: "Axes", lines: Sequence[tuple[str, Sequence[float], Sequence[float]]], palette: Palette) -> None:
     for number, (name, x, y) in enumerate(lines):
         axes.plot(
-            x, y, marker=sign_of(number), color=palette.colour(number), linewidth=2, markersize=4, label=f" {name}"
+            x, y, marker=sign_of(number), color=colour_of(number, palette), linewidth=2, markersize=4, label=f" {name}"
         )
     if len(lines) > 1:
-        axes.legend(frameon=False, fontsize=8, labelcolor=palette.ink)
+        axes.legend(frameon=False, fontsize=8, labelcolor=palette["ink"])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from fairground.errors import require
 from fairground.files import write_atomically
@@ -193,11 +193,7 @@ class Panel:
             axes.set(xticks=[], yticks=[])
             axes.set_aspect("equal", adjustable="datalim")
         else:
-            # Only what helps reading: light grid lines, soft ticks, no box.
-            axes.spines[:].set_visible(False)
-            axes.tick_params(colors=palette["soft"], length=0, labelsize=9.5)
-            axes.grid(color=palette["rule"], linewidth=0.8)
-            axes.set_axisbelow(True)
+            plain_axes(axes, palette)
         if self.rows:
             axes.grid(visible=False, axis="y")
             axes.set_yticks(range(len(self.rows)), [squeeze(name, letters) for name in self.rows], color=palette["ink"])
@@ -242,9 +238,7 @@ class Key:
     kind: Literal["line", "point", "bar"] = "point"
 
 
-def panels(
-    found: Sequence[Panel], *, columns: int = 2, keys: Sequence[Key] = (), y: str = "", **grid: bool | Sequence[float]
-) -> Draw:
+def panels(found: Sequence[Panel], *, columns: int = 2, keys: Sequence[Key] = (), y: str = "", **grid: Any) -> Draw:
     """Return a drawing of panels side by side in so many columns, with a legend below and a common label `y`.
 
     `grid` are further arguments of matplotlib's `subplots`.
@@ -253,11 +247,7 @@ def panels(
     def draw(figure: "Figure", palette: Palette) -> None:
         from matplotlib.lines import Line2D
 
-        n_columns = min(columns, len(found))
-        places: Any = figure.subplots(-(-len(found) // n_columns), n_columns, squeeze=False, **cast("Any", grid))
-        for axes in places.flat[len(found) :]:
-            axes.set_visible(False)
-        for axes, panel in zip(places.flat, found, strict=False):
+        for axes, panel in zip(axes_in(figure, len(found), columns=columns, **grid), found, strict=True):
             panel.draw(axes, palette, letters=44 if len(found) == 1 else 26)
         if y:
             figure.supylabel(y, color=palette["soft"], fontsize=9.5)
@@ -283,6 +273,22 @@ def bars_and_marks(rows: Sequence[tuple[str, float, float | None]], *, x: str, t
     known = {row: theirs for row, (_, _, theirs) in enumerate(rows) if theirs is not None}
     marks = Points(x=list(known.values()), y=list(known), series="ink", is_hollow=True)
     return Panel(items=[*bars, marks], rows=[name for name, _, _ in rows], title=title, x=x, has_zero_line=True)
+
+
+def plain_axes(axes: "Axes", palette: Palette) -> None:
+    """Keep only what helps reading: light grid lines, soft ticks, no box."""
+    axes.spines[:].set_visible(False)
+    axes.tick_params(colors=palette["soft"], length=0, labelsize=9.5)
+    axes.grid(color=palette["rule"], linewidth=0.8)
+    axes.set_axisbelow(True)
+
+
+def axes_in(figure: "Figure", n: int, *, columns: int, **grid: Any) -> "list[Axes]":
+    """Return `n` axes in rows of `columns`; unused places stay empty."""
+    found = list(figure.subplots(-(-n // columns), min(columns, n), squeeze=False, **grid).flat)
+    for empty in found[n:]:
+        empty.set_visible(False)
+    return found[:n]
 
 
 def label_shifts(marks: Sequence[Size], labels: Sequence[str], width: float) -> list[Size]:

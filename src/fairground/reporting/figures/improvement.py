@@ -19,20 +19,18 @@ Departures from the paper
     The bars of papers use the claims in `papers/`; the paper collected more of them, and prints none.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import NamedTuple
 
 import numpy as np
 
-from fairground.papers.published import CLASSICS, Claim, claimed_gain, claims_on, published_rows, published_years
+from fairground.papers.published import CLASSICS, claimed_gain, claims_on, published_rows, published_years
 from fairground.reporting.drawing import DASHED, Bar, Line, Names, Panel, Points, Series, bars_and_marks, panels
 from fairground.reporting.figure import PRECISION_AT_1, FigureInputs, ReportFigure, axis_of, count, factor_of
 from fairground.reporting.figures.regularisation import change_of
 from fairground.reporting.headings import heading
 from fairground.reporting.tables import ResultTable
 from fairground.spec.declarations import reference_of
-from fairground.spec.identity import flatten
 from fairground.spec.measurement_names import goodness
 
 PAGE_ORDER = {"over_time": 90, "average_improvement": 94, "improvement": 95}
@@ -43,12 +41,10 @@ SETTINGS = ("separated", "concatenated")
 _MOST_METHODS = 20
 
 
-class Gain(NamedTuple):
-    """One method over one baseline in per cent; `measured` is what MLRC measured for the loss, over its data sets."""
-
-    label: str
-    here: float
-    measured: float | None
+#: a method's label, its gain over one baseline in per cent, and what MLRC measured for the loss, over its data sets
+Gain = tuple[str, float, float | None]
+#: one bar: its source, the average in per cent, the methods or papers it is over, and its colour
+AverageGain = tuple[str, float, str, Series]
 
 
 def gains_of(inputs: FigureInputs) -> dict[str, list[Gain]]:
@@ -59,27 +55,25 @@ def gains_of(inputs: FigureInputs) -> dict[str, list[Gain]]:
     # Switched tuples or mixup make another method, which MLRC did not measure.
     changed = {label for label, flat in settings.items() if change_of(flat)}
     is_higher = inputs.table.higher_is_better.get(inputs.habitual)
+    theirs: dict[tuple[str, str], float] = {}
+    for row in published_rows("mlrc2020"):
+        if row.metric in PRECISION_AT_1 and row.setting == "separated":
+            theirs[row.loss, row.dataset] = max(theirs.get((row.loss, row.dataset), 0.0), row.right_value)
     for baseline in CLASSICS:
         plain = [label for label in means if losses[label] == baseline and label not in changed]
         at = abs(max((goodness(means[label], is_higher) for label in plain), default=0.0))
-        gains = []
-        for label, mean in means.items():
-            if at > 0 and label not in plain:
-                measured = None if label in changed else _measured(losses[label], baseline)
-                gains.append(Gain(label, goodness(100 * (mean - at) / at, is_higher), measured))
+        bases = {data: value for (loss, data), value in theirs.items() if loss == baseline}
+        gains: list[Gain] = []
+        for label in (label for label in means if at > 0 and label not in plain):
+            both = [
+                (theirs[losses[label], data], base) for data, base in bases.items() if (losses[label], data) in theirs
+            ]
+            is_measured = both and label not in changed
+            measured = fmean(100 * (mine - base) / base for mine, base in both) if is_measured else None
+            gains.append((label, goodness(100 * (means[label] - at) / at, is_higher), measured))
         if gains:
-            found[baseline] = sorted(gains, key=lambda gain: -gain.here)
+            found[baseline] = sorted(gains, key=lambda gain: -gain[1])
     return found
-
-
-def _measured(loss: str, baseline: str) -> float | None:
-    """Return MLRC's mean relative improvement at Precision@1, separated, over its data sets."""
-    best: dict[tuple[str, str], float] = {}
-    for row in published_rows("mlrc2020"):
-        if row.metric in PRECISION_AT_1 and row.setting == "separated":
-            best[row.loss, row.dataset] = max(best.get((row.loss, row.dataset), 0.0), row.right_value)
-    both = [(best[loss, data], at) for (name, data), at in best.items() if name == baseline and (loss, data) in best]
-    return fmean(100 * (mine - at) / at for mine, at in both) if both else None
 
 
 def improvement(inputs: FigureInputs) -> ReportFigure | None:
@@ -109,64 +103,46 @@ def improvement(inputs: FigureInputs) -> ReportFigure | None:
     )
 
 
-class AverageGain(NamedTuple):
-    """One bar: its source, the average in per cent, and the methods or papers it is over."""
-
-    source: str
-    value: float
-    over: str
-    series: Series
-
-
 def average_gains_of(inputs: FigureInputs) -> dict[str, list[AverageGain]]:
     """Return the bars over each classic loss that was run, the papers' first."""
-    tables = [table for table in (inputs.table, inputs.concatenated) if table is not None]
-    names = ["here"] if len(tables) == 1 else [f"here, {setting}" for setting in SETTINGS]
-    here = {name: _means(table, inputs.habitual) for name, table in zip(names, tables, strict=True)}
     rows = [row for row in published_rows("mlrc2020") if row.dataset == inputs.dataset and row.metric in PRECISION_AT_1]
     mlrc = {
-        f"MLRC, {setting}": _by_loss((row.loss, row.right_value) for row in rows if row.setting == setting)
+        f"MLRC, {setting}": [(row.loss, row.right_value) for row in rows if row.setting == setting]
         for setting in SETTINGS
     }
+    here = {"here": _scores_by_loss(inputs.table, inputs.habitual)}
+    if inputs.concatenated is not None:
+        tables = (inputs.table, inputs.concatenated)
+        scores = (_scores_by_loss(table, inputs.habitual) for table in tables)
+        here = {f"here, {setting}": some for setting, some in zip(SETTINGS, scores, strict=True)}
     found: dict[str, list[AverageGain]] = {}
     for baseline in CLASSICS:
-        measured = _averages(here, baseline)
-        if not measured:
-            continue
-        claimed = claimed_gain(baseline, inputs.dataset)
-        found[baseline] = [*_averages(mlrc, baseline), *measured]
-        if claimed is not None:
-            papers = count(claimed.n_papers, "paper")
-            found[baseline].insert(0, AverageGain("papers claim", claimed.value, papers, "soft"))
+        measured, claimed = _averages(here, baseline), claimed_gain(baseline, inputs.dataset)
+        if measured:
+            found[baseline] = [*_averages(mlrc, baseline), *measured]
+            if claimed is not None:
+                found[baseline].insert(0, ("papers claim", claimed.value, count(claimed.n_papers, "paper"), "soft"))
     return found
 
 
-def _means(table: ResultTable, metric: str) -> dict[str, list[float]]:
-    """Return the mean scores of all trained methods by loss, without those that switch tuples or mix."""
-    flat = [(row.method.values(metric, table.split), flatten(row.method.records[0].spec)) for row in table.rows]
-    return _by_loss(
-        (settings.get("loss", ""), factor_of(metric) * fmean(values))
-        for values, settings in flat
-        if values and not change_of(settings) and settings.get("training.epochs") != "0"
-    )
+def _scores_by_loss(table: ResultTable, metric: str) -> list[tuple[str, float]]:
+    """Return loss and mean score of all trained methods but those that switch tuples or mix."""
+    methods = [row.method for row in table.rows if row.method.settings.get("training.epochs") != "0"]
+    return [
+        (method.settings.get("loss", ""), factor_of(metric) * fmean(values))
+        for method in methods
+        if (values := method.values(metric, table.split)) and not change_of(method.settings)
+    ]
 
 
-def _by_loss(scores: Iterable[tuple[str, float]]) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
-    for loss, score in scores:
-        found.setdefault(loss, []).append(score)
-    return found
-
-
-def _averages(sources: Mapping[str, Mapping[str, Sequence[float]]], baseline: str) -> list[AverageGain]:
+def _averages(sources: Mapping[str, Sequence[tuple[str, float]]], baseline: str) -> list[AverageGain]:
     """Return each source's average gain over its best plain method with a classic loss."""
-    found = []
-    for series, (source, means) in enumerate(sources.items()):
-        at = max(means.get(baseline, ()), default=0.0)
-        others = [mean for loss, some in means.items() if loss not in EXCLUDED for mean in some if at > 0]
-        if others:
-            value = fmean(100 * (mean - at) / at for mean in others)
-            found.append(AverageGain(source, value, count(len(others), "method"), series))
+    found: list[AverageGain] = []
+    for series, (source, scores) in enumerate(sources.items()):
+        at = max((score for loss, score in scores if loss == baseline), default=0.0)
+        gains = [100 * (score - at) / at for loss, score in scores if loss not in EXCLUDED and at > 0]
+        if gains:
+            found.append((source, fmean(gains), count(len(gains), "method"), series))
     return found
 
 
@@ -175,24 +151,18 @@ def average_improvement(inputs: FigureInputs) -> ReportFigure | None:
     found = average_gains_of(inputs) if inputs.habitual in PRECISION_AT_1 and not is_joined else {}
     if not found:
         return None
-    has_claims = any(gain.series == "soft" for gains in found.values() for gain in gains)
+    has_claims = any(source == "papers claim" for gains in found.values() for source, *_ in gains)
     claims = (
         " Bars of papers average the claimed improvement of their own method over the classic loss in the same paper."
     )
-    drawn = [
-        Panel(
-            items=[
-                Bar(row=row, value=gain.value, series=gain.series, alpha=0.6, text=f"{gain.value:+.1f} %")
-                for row, gain in enumerate(gains)
-            ],
-            rows=[gain.source for gain in gains],
-            title=f"over {baseline}",
-            x="average relative improvement %",
-            margin=0.25,
-            has_zero_line=True,
-        )
-        for baseline, gains in found.items()
-    ]
+    drawn = []
+    for baseline, gains in found.items():
+        bars = [
+            Bar(row=row, value=value, series=series, alpha=0.6, text=f"{value:+.1f} %")
+            for row, (_, value, _, series) in enumerate(gains)
+        ]
+        names, x = [source for source, *_ in gains], "average relative improvement %"
+        drawn.append(Panel(items=bars, rows=names, title=f"over {baseline}", x=x, margin=0.25, has_zero_line=True))
     return ReportFigure(
         title="Papers versus these runs: the average improvement",
         sentence=f"Average relative improvement of {heading(inputs.habitual)} over {' and '.join(found)} in these runs "
@@ -209,35 +179,27 @@ def average_improvement(inputs: FigureInputs) -> ReportFigure | None:
     )
 
 
-class Dated(NamedTuple):
-    """The best method with one loss here, and the year of the loss."""
-
-    loss: str
-    year: int
-    score: float
-    n_runs: int
-
-
 def year_of(loss: str) -> int | None:
     reference = reference_of("losses", loss)
     return published_years().get(loss, None if reference is None else reference.year)
 
 
-def dated_of(inputs: FigureInputs, metric: str) -> list[Dated]:
-    best: dict[str, Dated] = {}
+def dated_of(inputs: FigureInputs, metric: str) -> list[tuple[int, str, list[float]]]:
+    """Return year, loss and scores of the best method with each loss, oldest first."""
+    best: dict[str, tuple[int, str, list[float]]] = {}
     for method in inputs.methods:
         loss = method.settings.get("loss", "")
         year, scores = year_of(loss), inputs.scores(method, metric)
-        if year is not None and scores and (loss not in best or fmean(scores) > best[loss].score):
-            best[loss] = Dated(loss, year, fmean(scores), len(scores))
-    return sorted(best.values(), key=lambda dated: (dated.year, dated.loss))
+        if year is not None and scores and (loss not in best or fmean(scores) > fmean(best[loss][2])):
+            best[loss] = year, loss, scores
+    return sorted(best.values())
 
 
 def over_time(inputs: FigureInputs) -> ReportFigure | None:
     metrics = dict.fromkeys([inputs.habitual, *(metric for metric in inputs.table.metrics if metric == "map@r")])
     by_metric = {metric: dated_of(inputs, metric) for metric in metrics}
     dated = by_metric[inputs.habitual]
-    if len(dated) < LEAST_LOSSES or len({one.year for one in dated}) < 2:
+    if len(dated) < LEAST_LOSSES or len({year for year, *_ in dated}) < 2:
         return None
     claims = claims_on(inputs.dataset) if inputs.habitual in PRECISION_AT_1 else []
     marked = (
@@ -246,40 +208,33 @@ def over_time(inputs: FigureInputs) -> ReportFigure | None:
     )
     drawn, slopes = [], []
     for metric, some in by_metric.items():
-        line = np.polyfit([one.year for one in some], [one.score for one in some], 1)
+        years, means = [year for year, *_ in some], [fmean(scores) for *_, scores in some]
+        shown = [] if metric == "map@r" else claims
+        marks: list[tuple[str, float, float, Series]] = [(one.label, one.year, one.value, 1) for one in shown]
+        points = [(loss, year, mean) for (year, loss, _), mean in zip(some, means, strict=True)]
+        line, ends = np.polyfit(years, means, 1), (min(years), max(years))
         slopes.append(f"{line[0]:+.2f} ({heading(metric)})")
-        drawn.append(_progress(metric, some, [] if metric == "map@r" else claims, line))
-    scores = [{one.loss: one.score for one in some} for some in by_metric.values()]
+        items: list[Line | Points | Names] = [
+            Line(x=ends, y=np.polyval(line, ends).tolist(), dash=DASHED, width=1.5),
+            Points(
+                x=[x for _, x, *_ in marks], y=[y for *_, y, _ in marks], series=1, sign="o", size=5, is_hollow=True
+            ),
+            Points(x=years, y=means, sign="D", size=7, alpha=1),
+            Names(marks=[*((*point, "ink") for point in points), *marks]),
+        ]
+        drawn.append(Panel(items=items, x="year of the paper", y=axis_of(metric), margin=0.2, has_whole_x=True))
+    means_of = [{loss: fmean(scores) for _, loss, scores in some} for some in by_metric.values()]
     return ReportFigure(
         title="Progress over the years",
         sentence=f"{' and '.join(map(heading, by_metric))} of the best method with each of "
-        f"{len(dated)} losses ({count(sum(one.n_runs for one in dated), 'run')}) by the year of its paper; the "
+        f"{len(dated)} losses ({count(sum(len(scores) for *_, scores in dated), 'run')}) by the year of its paper; the "
         f"fitted lines move by {' and '.join(slopes)} points per year.{marked if claims else ''} As in figure 2 of "
         "Musgrave et al., 2020.",
         draw=panels(drawn),
         height=4.0,
         columns=("what", "year", *map(heading, by_metric)),
         rows=[
-            *((one.loss, one.year, *(some.get(one.loss) for some in scores)) for one in dated),
-            *((f"claimed: {one.label}", one.year, one.value, *[None] * (len(scores) - 1)) for one in claims),
+            *((loss, year, *(some.get(loss) for some in means_of)) for year, loss, _ in dated),
+            *((f"claimed: {one.label}", one.year, one.value, *[None] * (len(means_of) - 1)) for one in claims),
         ],
-    )
-
-
-def _progress(metric: str, dated: Sequence[Dated], claims: Sequence[Claim], line: np.ndarray) -> Panel:
-    years, scores = [one.year for one in dated], [one.score for one in dated]
-    ends = (min(years), max(years))
-    claimed = [(claim.label, claim.year, claim.value, 1) for claim in claims]
-    _, x, y, _ = zip(*claimed, strict=True) if claimed else ((),) * 4
-    return Panel(
-        items=[
-            Line(x=ends, y=np.polyval(line, ends).tolist(), dash=DASHED, width=1.5),
-            Points(x=x, y=y, series=1, sign="o", size=5, is_hollow=True),
-            Points(x=years, y=scores, sign="D", size=7, alpha=1),
-            Names(marks=[*((one.loss, one.year, one.score, "ink") for one in dated), *claimed]),
-        ],
-        x="year of the paper",
-        y=axis_of(metric),
-        margin=0.2,
-        has_whole_x=True,
     )

@@ -64,8 +64,8 @@ def toy_spaces(inputs: FigureInputs) -> ReportFigure | None:
     return ReportFigure(
         title="Three toy spaces and what each metric says",
         sentence=f"{len(found)} untrained embedding spaces of two classes, one run each. Recall@1, NMI and F1 are "
-        "nearly the same for all; R-precision and MAP@R show which keeps a class together. The spaces are our own, after "
-        "the description of figure 1 of Musgrave et al., 2020.",
+        "nearly the same for all; R-precision and MAP@R show which keeps a class together. The spaces are our own, "
+        "after the description of figure 1 of Musgrave et al., 2020.",
         draw=panels([panel for *_, panel in found], columns=3),
         height=4.2,
         columns=("space", *map(heading, inputs.table.metrics)),

@@ -144,8 +144,8 @@ def performance_profiles(found: over_datasets.OverDatasets, *, metric: str) -> R
     return ReportFigure(
         name="performance_profiles",
         title="Performance profiles",
-        sentence=f"The share of runs above each score, over {count(len(found.datasets), 'data set')} with equal weight. "
-        "A method whose curve is above another everywhere is better at every level of difficulty.",
+        sentence=f"The share of runs above each score, over {count(len(found.datasets), 'data set')} with equal "
+        "weight. A method whose curve is above another everywhere is better at every level of difficulty.",
         draw=panels([panel], keys=[Key(text=name, series=series, kind="line") for name, _, series in ranked]),
         height=3.8,
         columns=("method", *(f"score reached by {100 * share:g} % of runs" for share in _SHARES)),
