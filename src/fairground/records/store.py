@@ -5,8 +5,8 @@ Events, such as the opening of a test split, are lines of `events.jsonl`.
 
 The index is one SQLite file that answers questions about thousands of records. It is a cache over `runs/*/record.json`
 and may be deleted at any time. Every question first compares the times of change of the files with the index, in one
-pass over the directory. An index that is missing or unreadable is rebuilt; if it cannot be used, the index is kept in
-memory.
+pass over the directory. An index that is missing, unreadable or of another layout is rebuilt; if the file cannot be
+used, the index is kept in memory.
 """
 
 import getpass
@@ -35,15 +35,21 @@ EVENTS = "events.jsonl"
 _USUAL_METRIC = "map@r"
 _CHUNK = 500
 FILE_NAME = "index.sqlite"
-#: `changed` is the time of change of the record's file: the order of records, and whether a row is up to date
-_TABLES = (
-    """CREATE TABLE IF NOT EXISTS record (
+#: raised whenever the tables change: an index of another layout is rebuilt
+_LAYOUT = 1
+#: `changed` is the time of change of the record's file: the order of records, and whether a row is up to date; `json` is
+#: the file's whole content, apart from the columns that are searched
+_TABLES = f"""
+    BEGIN IMMEDIATE;
+    CREATE TABLE IF NOT EXISTS record (
         name TEXT PRIMARY KEY, changed INTEGER NOT NULL,
         method TEXT NOT NULL, state TEXT NOT NULL, protocol TEXT, dataset TEXT, loss TEXT, miner TEXT, seed INTEGER,
-        scores TEXT NOT NULL)""",
-    # The file's whole content, apart from the columns that are searched.
-    "CREATE TABLE IF NOT EXISTS body (name TEXT PRIMARY KEY, json BLOB NOT NULL)",
-)
+        scores TEXT NOT NULL);
+    CREATE TABLE IF NOT EXISTS body (name TEXT PRIMARY KEY, json BLOB NOT NULL);
+    PRAGMA user_version = {_LAYOUT};
+    COMMIT;
+"""
+_LAYOUT_FOUND = "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version"
 
 
 class Filters(TypedDict, total=False):
@@ -97,38 +103,37 @@ class _Index:
         if not (self._root / "runs").is_dir():
             return []
         values = tuple(values)
+
+        def answer(db: sqlite3.Connection) -> list[tuple]:
+            version, n_tables = db.execute(_LAYOUT_FOUND).fetchone()
+            if n_tables and version != _LAYOUT:
+                raise sqlite3.DatabaseError("another layout")
+            if not n_tables:
+                db.executescript(_TABLES)
+            self._refresh(db, names)
+            return db.execute(query, values).fetchall()
+
+        def answer_from_file() -> list[tuple]:
+            # One connection per question: SQLite's locks do not survive a fork.
+            with closing(sqlite3.connect(self._path, timeout=self._patience, isolation_level=None)) as db:
+                db.execute("PRAGMA synchronous = NORMAL")
+                return answer(db)
+
         with self._one_at_a_time:
             if self._memory is None:
                 try:
-                    return self._from_file(query, values, names)
+                    try:
+                        return answer_from_file()
+                    except sqlite3.OperationalError:  # locked, read-only, full
+                        raise
+                    except sqlite3.DatabaseError:  # damaged, not a database, of another layout
+                        self._path.unlink(missing_ok=True)
+                        return answer_from_file()
                 except (sqlite3.Error, OSError) as error:
                     sentence = f"{self._path} cannot be used ({error}); reading every record"
                     warnings.warn(sentence, DamageWarning, stacklevel=4)
                     self._memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-            return self._answer(self._memory, query, values, names)
-
-    def _from_file(self, query: str, values: tuple[object, ...], names: Collection[str] | None) -> list[tuple]:
-        def ask() -> list[tuple]:
-            # One connection per question: SQLite's locks do not survive a fork.
-            with closing(sqlite3.connect(self._path, timeout=self._patience, isolation_level=None)) as db:
-                db.execute("PRAGMA synchronous = NORMAL")
-                return self._answer(db, query, values, names)
-
-        try:
-            return ask()
-        except sqlite3.OperationalError:  # locked, read-only, full
-            raise
-        except sqlite3.DatabaseError:  # damaged, not a database
-            self._path.unlink(missing_ok=True)
-            return ask()
-
-    def _answer(
-        self, db: sqlite3.Connection, query: str, values: tuple[object, ...], names: Collection[str] | None
-    ) -> list[tuple]:
-        for statement in _TABLES:
-            db.execute(statement)
-        self._refresh(db, names)
-        return db.execute(query, values).fetchall()
+            return answer(self._memory)
 
     def _refresh(self, db: sqlite3.Connection, names: Collection[str] | None) -> None:
         found = changes(self._root, names)
