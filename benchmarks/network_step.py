@@ -13,7 +13,7 @@ from fairground.commands.main import keep_memory
 from fairground.contracts.model import Trunk
 from fairground.heads.linear import LinearHead
 from fairground.spec.run import ComponentSpec
-from fairground.training.build import build
+from fairground.training.assemble import build
 from fairground.training.model import EmbeddingModel
 from fairground.trunks import _conv_norm
 

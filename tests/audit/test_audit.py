@@ -8,13 +8,13 @@ from PIL import Image
 from fairground.audit.audit import audit_in_detail
 from fairground.spec.load import load_run
 from fairground.spec.settings import parse_overrides
-from fairground.training.build import build_dataset
+from fairground.training.assemble import build
 from tests.datasets.pictures import class_folders, picture
 
 
 def check(*words, split=False):
     spec = load_run(overrides=parse_overrides([*words]))
-    return audit_in_detail(build_dataset(spec.data), spec.split if split else None)[0]
+    return audit_in_detail(build("data", spec.data), spec.split if split else None)[0]
 
 
 def folder(root, *words, split=False):

@@ -10,7 +10,7 @@ from fairground.contracts.table import Images
 from fairground.loading.image_dataset import ImagesInMemory
 from fairground.spec.catalogue import list_names
 from fairground.spec.run import ComponentSpec
-from fairground.training.build import build
+from fairground.training.assemble import build
 
 N = 37
 SETTINGS: dict[str, list[dict[str, object]]] = {

@@ -9,8 +9,7 @@ import torch
 
 from fairground.loading.image_dataset import ImagesInMemory
 from fairground.spec.run import ComponentSpec
-from fairground.training.assemble import assemble
-from fairground.training.build import load_table
+from fairground.training.assemble import assemble, load_table
 from fairground.training.loader import Loader
 from tests.training.tiny import tiny
 

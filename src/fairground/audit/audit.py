@@ -17,7 +17,7 @@ from fairground.errors import require
 from fairground.files import shown, write_atomically
 from fairground.loading.image_dataset import ImageFiles, PhotoDataset
 from fairground.spec.run import ComponentSpec
-from fairground.training.build import build_split
+from fairground.training.assemble import build
 
 #: how many sentences about files that cannot be read are kept
 _FAULTS = 10_000
@@ -95,7 +95,7 @@ def _parts(table: ImageTable, split: ComponentSpec | None) -> tuple[bool, tuple[
     """Return whether the set is closed, the names of its parts and the part of each row: by a split, or its own."""
     names = ("train", "validation", "test", "in no part")
     if split is not None:
-        made = build_split(split).parts(table)
+        made = build("split", split).parts(table)
         part_of = np.full(len(table.labels), 3)
         for number, rows in enumerate((made.train, made.validation, made.test)):
             part_of[rows] = number

@@ -61,10 +61,10 @@ def check(
     from fairground.audit import audit, label_errors
     from fairground.loading.image_dataset import ImageFiles
     from fairground.spec.identity import data_name
-    from fairground.training.build import build_dataset
+    from fairground.training.assemble import build
 
     with counted("looking at images", is_quiet=quiet) as tell:
-        found, rows = audit.audit_in_detail(build_dataset(spec.data), split, lambda done, of: tell("", done, of))
+        found, rows = audit.audit_in_detail(build("data", spec.data), split, lambda done, of: tell("", done, of))
         suspects = None
         if labels or page is not None:
             suspects = label_errors.label_suspects(rows, partial(tell, "judging labels"))

@@ -33,7 +33,7 @@ def evaluate(
     from fairground.records.run_folder import resolve_run
     from fairground.reporting.headings import with_unit
     from fairground.studies.folder import find_begun
-    from fairground.training.stored_run import evaluate_stored
+    from fairground.training.measure import evaluate_stored
 
     asked = split_names(metrics) or None
     study = find_begun(home, run)
@@ -84,7 +84,7 @@ def _evaluate_study(
 
 def _scores(runs: Sequence["RunRecord"], home: Path, split: Split, metrics: Sequence[str] | None) -> dict[str, float]:
     """Return the scores of one repeat, averaged over its folds."""
-    from fairground.training.stored_run import evaluate_stored
+    from fairground.training.measure import evaluate_stored
 
     if metrics is None:
         each = [{score.metric: score.value for score in run.scores if score.split == split} for run in runs]
@@ -95,7 +95,7 @@ def _scores(runs: Sequence["RunRecord"], home: Path, split: Split, metrics: Sequ
 
 def _joined_scores(runs: Sequence["RunRecord"], home: Path, metrics: Sequence[str] | None) -> dict[str, float]:
     """Return the scores of one repeat with its fold models joined."""
-    from fairground.training.stored_run import ensemble_job
+    from fairground.training.measure import ensemble_job
 
     spec: dict[str, Any] = dict(runs[0].spec)
     if metrics is not None:

@@ -131,7 +131,7 @@ def _train(
     doctor: bool,
     quiet: bool,
 ) -> RunRecord:
-    from fairground.training.build import torch_threads
+    from fairground.training.model import torch_threads
     from fairground.training.process_group import ALONE
     from fairground.training.run import run
 

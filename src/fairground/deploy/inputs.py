@@ -20,7 +20,7 @@ from fairground.records.arrays import array_names, map_array, map_npy, read_arra
 from fairground.spec.catalogue import list_room, nearest
 from fairground.spec.declarations import settings_of
 from fairground.spec.run import ComponentSpec
-from fairground.training.build import build_dataset
+from fairground.training.assemble import build
 
 _FEATURES = ("features", "embeddings")
 #: pictures decoded at once, and unreadable ones named in a sentence
@@ -81,7 +81,7 @@ def _by_name(name: str) -> EmbeddingInputs:
 def _dataset(name: str, **given: str) -> EmbeddingInputs:
     """Return files as they are listed: one that is missing is reported with all others that cannot be read."""
     defaults = {key: setting.default for key, setting in settings_of("datasets", name).items()}
-    dataset = build_dataset(ComponentSpec(name=name, settings={**defaults, **given}))
+    dataset = build("data", ComponentSpec(name=name, settings={**defaults, **given}))
     table = dataset.photos() if given and isinstance(dataset, PhotoDataset) else dataset.load()
     names = table.identifiers or tuple(f"row {row}" for row in range(len(table.labels)))
     return EmbeddingInputs(images=table.images, names=names, labels=table.labels, class_names=table.class_names)

@@ -36,12 +36,10 @@ from fairground.records.arrays import array_names, read_arrays
 from fairground.records.run_folder import RunFolder, resolve_run, stored_spec
 from fairground.records.store import Store
 from fairground.spec.run import ComponentSpec, RunSpec, TrainingSpec
-from fairground.training.assemble import Assembled, build_model, build_transform
-from fairground.training.build import best_device
+from fairground.training.assemble import Assembled, build, build_model
 from fairground.training.checkpoint import from_bytes, to_bytes
-from fairground.training.measure import view_of
-from fairground.training.model import InputProfile
-from fairground.training.stored_run import missing_place, read_profile, reopen, selected_weights
+from fairground.training.measure import missing_place, read_profile, reopen, selected_weights, view_of
+from fairground.training.model import InputProfile, best_device
 
 WEIGHTS = "weights.safetensors"
 METADATA = "model.json"
@@ -102,7 +100,7 @@ def read_model(folder: Path) -> UsableModel:
         complaint = f"{METADATA} names {metadata.embedding_dim:,} numbers per embedding, but its head makes {width:,}"
         require(metadata.embedding_dim == width, complaint, DataError)
         network.trunk.preprocessing = metadata.preprocessing
-        transform = build_transform(metadata.transform, network)
+        transform = build("transform", metadata.transform, {"preprocessing": metadata.preprocessing})
     except FairgroundError as error:
         raise InputError(f"the model in {folder} cannot be made: {error}") from error
     except (TypeError, ValueError, RuntimeError, AttributeError, OverflowError, MemoryError) as error:
@@ -138,7 +136,7 @@ def model_of_run(home: Path, name: str, *, measured: bool = True) -> UsableModel
         model = build_model(untrained(spec.trunk), spec.head, spec.training, channels=profile.channels).to(device)
         model.load_state_dict(selected_weights(folder))
         model.trunk.preprocessing = profile.preprocessing
-        transform = build_transform(spec.transform, model)
+        transform = build("transform", spec.transform, {"preprocessing": profile.preprocessing})
         scores = tuple(MeasuredScore(metric=one.metric, split=one.split, value=one.value) for one in recorded)
         notes = (*notes, DATA_GONE)
     else:

@@ -41,10 +41,9 @@ from fairground.spec.adaptation import AdaptationSpec
 from fairground.spec.identity import to_plain
 from fairground.studies.select import OPENED
 from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench
-from fairground.training.build import torch_threads
 from fairground.training.checkpoint import to_bytes
 from fairground.training.measure import view_of_rows
-from fairground.training.model import InputProfile
+from fairground.training.model import InputProfile, torch_threads
 from fairground.training.stage_cache import PLAIN
 
 CORES = os.cpu_count() or 1

@@ -96,7 +96,7 @@ def make_request(
 
     from fairground.contracts.metric import RankingMetric
     from fairground.evaluation.metric_scores import metric_named
-    from fairground.training.build import build_dataset
+    from fairground.training.assemble import build
 
     metric = metric_named(by)
     require(
@@ -104,7 +104,7 @@ def make_request(
         f"--by takes a metric with a value for each query, like recall@1, map@r or r_precision; got '{by}'",
     )
     own = {key: value for key, value in overrides.items() if key.partition(".")[0] == "data"}
-    table = build_dataset(load_run(overrides={**data, **own}).data).load()
+    table = build("data", load_run(overrides={**data, **own}).data).load()
     images, counts = table.images, np.bincount(table.labels)
     split, how_split = choose_split(
         counts[counts > 0].tolist(),

@@ -37,8 +37,8 @@ _CHUNK = 500
 FILE_NAME = "index.sqlite"
 #: raised whenever the tables change: an index of another layout is rebuilt
 _LAYOUT = 1
-#: `changed` is the time of change of the record's file: the order of records, and whether a row is up to date; `json` is
-#: the file's whole content, apart from the columns that are searched
+#: `changed` is the time of change of the record's file: the order of records, and whether a row is up to date;
+#: `json` is the file's whole content, apart from the columns that are searched
 _TABLES = f"""
     BEGIN IMMEDIATE;
     CREATE TABLE IF NOT EXISTS record (

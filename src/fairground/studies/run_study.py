@@ -23,7 +23,7 @@ from fairground.studies.select import Seal, Selected, select
 #: what `fairground study` ends with when every run worked, when none did, and when some failed
 ALL_WORKED, NONE_WORKED, SOME_FAILED = 0, 1, 3
 #: joins the fold models of one repeat; named, not imported, so that torch is not
-JOIN_JOB = "fairground.training.stored_run:ensemble_job"
+JOIN_JOB = "fairground.training.measure:ensemble_job"
 #: starts an executor of the function named by a dotted path
 Spawn = Callable[[str], Executor]
 

@@ -35,8 +35,7 @@ from fairground.loading.resized_images import cache_root
 from fairground.spec.adaptation import ALL, AdaptationSpec
 from fairground.spec.identity import child_seed, to_plain
 from fairground.spec.run import RunSpec
-from fairground.training.assemble import build_loss, build_miner, build_regulariser
-from fairground.training.build import build, build_split, load_table, seeded
+from fairground.training.assemble import build, build_loss, build_miner, build_regulariser, load_table, seeded
 from fairground.training.loader import Loader
 from fairground.training.measure import SealedRows
 from fairground.training.model import EmbeddingModel
@@ -80,7 +79,7 @@ class Workbench:
     def __init__(self, spec: RunSpec, *, is_small: bool, witness: Callable[[str], None] | None = None) -> None:
         self.spec, self.is_small = spec, is_small
         self.table = load_table(spec.data).table
-        parts = build_split(spec.split).parts(self.table)
+        parts = build("split", spec.split).parts(self.table)
         require(not parts.is_closed_set, "recommend judges on unseen classes; leave out split.closed_set", DataError)
         rows = np.sort(np.concatenate([parts.train, parts.validation]))
         #: rows of the classes to learn from; every beginning of them has all classes

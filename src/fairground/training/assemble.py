@@ -1,32 +1,59 @@
-"""From a RunSpec to live objects: everything of one run, built and checked.
+"""From a RunSpec to live objects: everything of one run, built and checked; components from outside the package.
 
 Everything a user can get wrong is refused here or before, so that nothing starts that cannot finish: settings a
 constructor does not take, a miner the loss cannot use, classes in two splits.
+
+An outside loss is a torch module called with (embeddings, labels) or (embeddings, labels, tuples); an outside miner is
+one called with (embeddings, labels). Tuples cross the border as index vectors, three for triplets and four for pairs,
+as pytorch-metric-learning has them.
 """
 
-from collections.abc import Mapping
+import hashlib
+import inspect
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from fairground.contracts.loss import Loss
+from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
 from fairground.contracts.miner import Miner
-from fairground.contracts.model import Transform
+from fairground.contracts.model import Head, Transform, Trunk
 from fairground.contracts.regulariser import Regulariser
-from fairground.contracts.table import Images, ImageTable, SplitRows
+from fairground.contracts.sampler import BatchSampler
+from fairground.contracts.table import Dataset, Images, ImageTable, Split, SplitRows
 from fairground.errors import DataError, InputError, require
 from fairground.evaluation.embed import embed_blocks
 from fairground.records.record import KnownBug, PretrainedWeights
-from fairground.spec.identity import Purpose, child_seed
-from fairground.spec.run import ComponentSpec, RunSpec, TrainingSpec
-from fairground.training import build
+from fairground.spec.catalogue import find, nearest
+from fairground.spec.identity import Purpose, canonical_json, child_seed
+from fairground.spec.run import ROOM_OF, ComponentSpec, RunSpec, TrainingSpec
 from fairground.training.loader import Loader
-from fairground.training.model import EmbeddingModel, InputProfile, n_frozen_stages
+from fairground.training.model import EmbeddingModel, InputProfile, best_device, n_frozen_stages
 from fairground.training.optimiser import WeightAverage, build_optimiser, require_weights
 from fairground.training.process_group import ProcessGroup
 from fairground.training.step import Stepper, require_chunks_alone
+
+#: what pytorch-metric-learning calls the arguments that we supply
+_SUPPLIED_ALIASES = {"num_classes": "n_classes", "embedding_size": "embedding_dim"}
+#: what an outside class must be to be used as a part
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "data": (Dataset,),
+    "split": (Split,),
+    "transform": (Transform,),
+    "trunk": (Trunk,),
+    "head": (Head,),
+    "loss": (Loss, nn.Module),
+    "miner": (Miner, nn.Module),
+    "regulariser": (Regulariser,),
+    "sampler": (BatchSampler,),
+}
+#: tables kept at once: the runs of a study that one process makes go from one data set to the next
+_TABLES_KEPT = 2
+_tables: "dict[Hashable, LoadedTable]" = {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,9 +108,9 @@ class Assembled:
 
 
 def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
-    device = device or build.best_device()
-    table, data_fingerprint = build.load_table(spec.data)
-    split = build.build_split(spec.split).parts(table)
+    device = device or best_device()
+    table, data_fingerprint = load_table(spec.data)
+    split = build("split", spec.split).parts(table)
     require_classes(spec, table, split)
     _, classes = np.unique(table.labels[split.train], return_inverse=True)
     labels = torch.from_numpy(classes.astype(np.int64))
@@ -94,7 +121,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     regulariser = build_regulariser(spec, loss, miner)
     supers = None if table.super_labels is None else torch.from_numpy(table.super_labels[split.train])
     sampler_arguments = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
-    sampler = build.build("sampler", spec.sampler, sampler_arguments)
+    sampler = build("sampler", spec.sampler, sampler_arguments)
     if spec.training.gradient_chunk:
         require_chunks_alone(model.train())
         mixes = regulariser is not None and regulariser.mixes
@@ -139,7 +166,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         ),
         n_batches=spec.training.batches_per_epoch or sampler.n_batches,
         data_fingerprint=data_fingerprint,
-        split_fingerprint=build.fingerprint_of("split", split.train, split.validation, split.test),
+        split_fingerprint=fingerprint_of("split", split.train, split.validation, split.test),
         notes=(
             *table.notes,
             *([f"pretrained weights: {digest}"] if digest else []),
@@ -176,7 +203,7 @@ def build_network(
 ) -> tuple[EmbeddingModel, Transform]:
     """Return a run's model and transform, or refuse a transform whose images the trunk cannot take."""
     model = build_model(spec.trunk, spec.head, spec.training, channels=images.channels, seed=spec.seed).to(device)
-    transform = build_transform(spec.transform, model)
+    transform: Transform = build("transform", spec.transform, {"preprocessing": model.trunk.preprocessing})
     resized = spec.transform.settings.get("shorter_side")
     if isinstance(resized, int):
         images.require_side(resized)
@@ -189,10 +216,10 @@ def build_network(
 def build_model(
     trunk: ComponentSpec, head: ComponentSpec, training: TrainingSpec, *, channels: int, seed: int = 0
 ) -> EmbeddingModel:
-    with build.seeded(seed, "init_trunk"):
-        body = build.build("trunk", trunk, {"channels": channels})
-    with build.seeded(seed, "init_head"):
-        top = build.build("head", head, {"n_features": body.n_features})
+    with seeded(seed, "init_trunk"):
+        body = build("trunk", trunk, {"channels": channels})
+    with seeded(seed, "init_head"):
+        top = build("head", head, {"n_features": body.n_features})
     model = EmbeddingModel(
         trunk=body,
         head=top,
@@ -204,11 +231,6 @@ def build_model(
         # In place: the names of the weights, and with them checkpoints, stay what they are.
         model.trunk.compile()
     return model
-
-
-def build_transform(part: ComponentSpec, model: EmbeddingModel) -> Transform:
-    found: Transform = build.build("transform", part, {"preprocessing": model.trunk.preprocessing})
-    return found
 
 
 def _require_fit(spec: RunSpec, model: EmbeddingModel, image: Tensor, channels: int) -> None:
@@ -232,9 +254,9 @@ def _require_fit(spec: RunSpec, model: EmbeddingModel, image: Tensor, channels: 
 
 def build_loss(spec: RunSpec, supplied: Mapping[str, object]) -> Loss:
     """Return the loss of a spec with its first weights; `supplied` says the classes and the width of embeddings."""
-    with build.seeded(spec.seed, "init_loss"):
-        loss = build.build("loss", spec.loss, supplied)
-    return loss if isinstance(loss, Loss) else build.ExternalLoss(module=loss)
+    with seeded(spec.seed, "init_loss"):
+        loss = build("loss", spec.loss, supplied)
+    return loss if isinstance(loss, Loss) else ExternalLoss(module=loss)
 
 
 def build_miner(spec: RunSpec, loss: Loss) -> Miner | None:
@@ -242,9 +264,9 @@ def build_miner(spec: RunSpec, loss: Loss) -> Miner | None:
     if spec.miner is None:
         return None
     require(len(loss.accepts) > 0, f"loss {spec.loss.name} looks at the whole batch and takes no miner; set miner=none")
-    found = build.build("miner", spec.miner, {})
+    found = build("miner", spec.miner)
     if not isinstance(found, Miner):
-        return build.ExternalMiner(module=found)
+        return ExternalMiner(module=found)
     takes = " or ".join(kind.__name__.lower() for kind in loss.accepts)
     require(
         issubclass(found.yields, loss.accepts),
@@ -256,7 +278,7 @@ def build_miner(spec: RunSpec, loss: Loss) -> Miner | None:
 def build_regulariser(spec: RunSpec, loss: Loss, miner: Miner | None) -> Regulariser | None:
     if spec.regulariser is None:
         return None
-    found: Regulariser = build.build("regulariser", spec.regulariser, {})
+    found: Regulariser = build("regulariser", spec.regulariser)
     require(
         miner is not None or not found.changes_tuples,
         f"regulariser {spec.regulariser.name} changes mined tuples, so it needs a miner; try miner=distance_weighted",
@@ -284,3 +306,122 @@ def start_head(parts: Assembled) -> None:
 
 def _generator(seed: int, purpose: Purpose, device: torch.device) -> torch.Generator:
     return torch.Generator(device).manual_seed(child_seed(seed, purpose))
+
+
+@contextmanager
+def seeded(seed: int, purpose: Purpose) -> Iterator[None]:
+    """First weights come from torch's global stream: start it for one purpose, and put the old one back."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(child_seed(seed, purpose))
+        yield
+
+
+def build(key: str, part: ComponentSpec, supplied: Mapping[str, object] | None = None) -> Any:
+    """Construct a component: its settings from the spec, what it needs to know of the run from `supplied`."""
+    supplied = supplied or {}
+    kind = find(ROOM_OF[key], part.name)
+    parameters = inspect.signature(kind).parameters
+    is_ours = ":" not in part.name
+    # A config may name a class, never run one that is not a part: subprocess:Popen must not be a loss.
+    kinds = _KINDS[key]
+    wanted = " or ".join(f"{kind.__module__.partition('.')[0]}'s {kind.__name__}" for kind in kinds)
+    require(is_ours or issubclass(kind, kinds), f"{key}={part.name} is not a {key}: it must be a {wanted}")
+    for setting in part.settings:
+        require(
+            setting in parameters,
+            f"no setting '{key}.{setting}'.{nearest(setting, parameters)} ({part.name} takes {', '.join(parameters)}.)",
+        )
+    known = {
+        name: supplied[_SUPPLIED_ALIASES.get(name, name)]
+        for name in parameters
+        if _SUPPLIED_ALIASES.get(name, name) in supplied
+    }
+    clash = sorted(set(known) & set(part.settings))
+    require(not clash, f"{key}.{', '.join(clash)} follows from the data and cannot be set")
+    try:
+        return kind(**known, **part.settings)
+    except TypeError as error:
+        if is_ours:
+            raise
+        require(False, f"{part.name} cannot be made with these settings: {error}")
+
+
+class LoadedTable(NamedTuple):
+    """A table and a hash that changes when any of its images, labels or class names does."""
+
+    table: ImageTable
+    fingerprint: str
+
+
+def load_table(part: ComponentSpec) -> LoadedTable:
+    """Return a data set's table, without loading it again where its version says that it would be the same."""
+    dataset: Dataset = build("data", part)
+    version = dataset.version()
+    key = (part.name, canonical_json(part.settings), version)
+    found = _tables.pop(key, None)
+    if found is None:
+        table = dataset.load()
+        found = LoadedTable(table, fingerprint_of(table.images.fingerprint(), table.labels, table.class_names))
+    if version is not None:
+        _tables[key] = found
+        if len(_tables) > _TABLES_KEPT:
+            del _tables[next(iter(_tables))]
+    return found
+
+
+def fingerprint_of(*things: object) -> str:
+    digest = hashlib.sha256()
+    for thing in things:
+        digest.update(thing.tobytes() if isinstance(thing, np.ndarray) else repr(thing).encode())
+        digest.update(b"|")
+    return digest.hexdigest()[:16]
+
+
+class ExternalLoss(Loss):
+    """A loss module from outside, behind our contract."""
+
+    def __init__(self, *, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+        takes_tuples = len(inspect.signature(module.forward).parameters) >= 3
+        self.accepts = (Triplets, Pairs) if takes_tuples else ()
+
+    def formula(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
+    ) -> Tensor:
+        with _own_randomness(generator):
+            arguments = (embeddings, labels) if tuples is None else (embeddings, labels, tuple(tuples))
+            value: Tensor = self.module(*arguments)
+        require(
+            isinstance(value, Tensor) and value.numel() == 1,
+            f"{type(self.module).__name__} must return one number; got {type(value).__name__}",
+        )
+        return value.reshape(())
+
+
+class ExternalMiner(Miner):
+    """A miner module from outside, behind our contract."""
+
+    def __init__(self, *, module: nn.Module) -> None:
+        self.module = module
+
+    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Tuples:
+        with _own_randomness(generator):
+            found = self.module(embeddings, labels)
+        require(
+            isinstance(found, tuple) and len(found) in (3, 4),
+            f"{type(self.module).__name__} must return 3 index vectors (triplets) or 4 (pairs)",
+        )
+        return Triplets(*found) if len(found) == 3 else Pairs(*found)
+
+
+@contextmanager
+def _own_randomness(generator: torch.Generator | None) -> Iterator[None]:
+    """Outsiders draw from torch's global stream: lend them one that our generator started, and put ours back."""
+    if generator is None:
+        yield
+        return
+    seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield

@@ -23,6 +23,7 @@ from fairground.evaluation.embedding_view import EmbeddingView
 from fairground.evaluation.metric_scores import analyse, metric_named
 from fairground.functional.pairs import normalize
 from fairground.functional.spectral import POINT, collapse_of
+from fairground.records.events import Listener, SignFound
 from fairground.records.record import EpochRow, Finding
 from fairground.spec.measurement_names import declared_metric, goodness
 from fairground.spec.run import RunSpec
@@ -351,8 +352,8 @@ def _setting(spec: RunSpec, name: str) -> str | None:
 class Doctor:
     """Watches one run. `progress` holds all it remembers, except sums over class vectors, which stay on the device."""
 
-    def __init__(self, parts: Assembled) -> None:
-        self._parts = parts
+    def __init__(self, parts: Assembled, listen: Listener) -> None:
+        self._parts, self._listen = parts, listen
         self._n_classes = int(parts.loader.labels.max()) + 1
         self._weights = list(parts.model.parameters())
         stepper, asked = parts.stepper, parts.spec.optimiser
@@ -368,12 +369,12 @@ class Doctor:
             None,
         )
 
-    def after_batch(self, progress: "Progress", batch: Batch, loss: float, embeddings: Tensor) -> list[Finding]:
-        """Look at the batch just trained on, already counted in `progress`; return what is new."""
+    def after_batch(self, progress: "Progress", batch: Batch, loss: float, embeddings: Tensor) -> None:
+        """Look at the batch just trained on, already counted in `progress`."""
         look = progress.history.window
         look.count(loss, is_idle=self._parts.stepper.is_idle())
         if progress.step % EVERY and progress.step not in EARLY:
-            return []
+            return
         look.step = progress.step
         look.norm, look.gradient, look.spread = self._measure(embeddings)
         if look.is_still and self._parts.stepper.loss.accepts:
@@ -381,7 +382,7 @@ class Doctor:
         progress.history.add_observation(look)
         if self._proxies is not None:
             self._proxies.count(embeddings, batch.labels)
-        return self.findings(progress)
+        self.look(progress)
 
     def check_up(self, progress: "Progress", embeddings: Tensor, labels: np.ndarray) -> None:
         """Look at the validation embeddings (n, d) of an epoch, that of the untrained model included."""
@@ -405,18 +406,16 @@ class Doctor:
         )
         progress.history.add_checkup(checkup)
 
-    def findings(self, progress: "Progress") -> list[Finding]:
-        """Return the signs that are new, and note them in `progress`."""
+    def look(self, progress: "Progress") -> None:
+        """Report the signs that are new, and note them in `progress`."""
         n_train = len(self._parts.split.train)
         run = WatchedRun(self._parts.spec, progress.history, progress.rows, self._n_classes, n_train, progress.step)
         known = {finding.sign for finding in progress.findings}
-        found = []
         for name, sign in SIGNS.items():
-            diagnosis = None if name in known else sign(run)
-            if diagnosis is not None:
-                found.append(Finding(sign=name, epoch=progress.epoch, step=progress.step, **diagnosis._asdict()))
-        progress.findings.extend(found)
-        return found
+            if name not in known and (diagnosis := sign(run)):
+                found = Finding(sign=name, epoch=progress.epoch, step=progress.step, **diagnosis._asdict())
+                progress.findings.append(found)
+                self._listen(SignFound(sign=name, sentence=found.text))
 
     def tensors(self) -> dict[str, Tensor]:
         return {} if self._proxies is None else {"sums": self._proxies.sums}

@@ -4,7 +4,7 @@ All that decides the future of a run is in its snapshot, so results do not depen
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fairground.errors import DivergedError
 from fairground.evaluation.metric_scores import metric_named
-from fairground.records.events import BatchTrained, EpochEnded, Listener, MeasuringStarted, Note, SignFound
+from fairground.records.events import BatchTrained, EpochEnded, Listener, MeasuringStarted, Note
 from fairground.records.provenance import Clock
 from fairground.records.record import EpochRow, Finding
 from fairground.spec.run import RunSpec
@@ -54,10 +54,6 @@ class Progress:
     findings: list[Finding] = field(default_factory=list)
     history: History = field(default_factory=History)
 
-    def is_out_of_patience(self, patience: int) -> bool:
-        """Whether more than `patience` epochs have ended since the best one; 0 never runs out."""
-        return patience > 0 and self.best_epoch is not None and self.epoch - 1 - self.best_epoch > patience
-
 
 @dataclass
 class Training:
@@ -78,7 +74,7 @@ class Training:
 
     def __post_init__(self) -> None:
         self.spec: RunSpec = self.parts.spec
-        self.doctor = Doctor(self.parts) if self.is_watched else None
+        self.doctor = Doctor(self.parts, self.listen) if self.is_watched else None
         self.select_by = metric_named(self.spec.evaluation.select_by)
         self.schedule = Schedule(self.spec, self.parts.stepper.optimiser, self.parts.model, self.parts.n_batches)
 
@@ -86,8 +82,11 @@ class Training:
         """Train to the end, from wherever the run is."""
         if self.progress.epoch == 0:
             self.begin()
-        asked = self.spec.training
-        while self.progress.epoch <= asked.epochs and not self.progress.is_out_of_patience(asked.patience):
+        epochs, patience = self.spec.training.epochs, self.spec.training.patience
+        while self.progress.epoch <= epochs:
+            best = self.progress.best_epoch
+            if patience and best is not None and self.progress.epoch - 1 - best > patience:
+                break
             self._epoch()
 
     def resume(self) -> None:
@@ -106,8 +105,7 @@ class Training:
             earlier_peak=self.progress.peak_memory,
         )
         if (begun := self.progress.threads) != asked:
-            sentence = f"threads: {begun} as when the run began, not {asked}, which could change its results"
-            self.listen(Note(sentence=sentence))
+            self.listen(Note(f"threads: {begun} as when the run began, not {asked}, which could change its results"))
             torch.set_num_threads(begun)
 
     def use_best(self) -> None:
@@ -123,10 +121,9 @@ class Training:
         if sampler.needs_embeddings:
             sampler.fill(self.embed(self.parts.split.train).cpu())
         self.progress.started = self.clock.started
-        self.progress.rows.append(
-            EpochRow(epoch=0, step=0, loss=None, validation=self._validate(), test=self._watch_test())
-        )
-        self.listen(EpochEnded(row=self.progress.rows[0], n_epochs=self.spec.training.epochs))
+        row = EpochRow(epoch=0, step=0, loss=None, validation=self._validate(), test=self._watch_test())
+        self.progress.rows.append(row)
+        self.listen(EpochEnded(row=row, n_epochs=self.spec.training.epochs))
         if self.spec.training.epochs == 0:
             # Nothing will be trained, so the weights it starts with are the ones to measure and to use.
             self.progress.best_epoch = 0
@@ -147,16 +144,8 @@ class Training:
             now = time.monotonic()
             progress.epoch_seconds = before + now - begun
             images_per_second = progress.batch * training.batch_size / max(progress.epoch_seconds, 1e-9)
-            self.listen(
-                BatchTrained(
-                    epoch=progress.epoch,
-                    n_epochs=training.epochs,
-                    batch=progress.batch,
-                    n_batches=self.parts.n_batches,
-                    loss=progress.loss_sum / progress.batch,
-                    images_per_second=images_per_second,
-                )
-            )
+            place = (progress.epoch, training.epochs, progress.batch, self.parts.n_batches)
+            self.listen(BatchTrained(*place, progress.loss_sum / progress.batch, images_per_second))
             if self.group.any(self.should_stop()):
                 self._save()
                 raise StoppedError
@@ -180,7 +169,7 @@ class Training:
         progress.batch += 1
         progress.step += 1
         if self.doctor is not None:
-            self._warn(self.doctor.after_batch(progress, batch, value, embeddings))
+            self.doctor.after_batch(progress, batch, value, embeddings)
 
     def _end_epoch(self, scores: dict[str, float]) -> None:
         progress = self.progress
@@ -196,7 +185,7 @@ class Training:
         )
         progress.rows.append(row)
         if self.doctor is not None:
-            self._warn(self.doctor.findings(progress))
+            self.doctor.look(progress)
         score = scores.get(self.spec.evaluation.select_by)
         # The first of equal scores is kept.
         if score is not None and (progress.best_score is None or self.select_by.is_better(score, progress.best_score)):
@@ -231,19 +220,15 @@ class Training:
             return self._scores(self.embed(self.watched_test), self.watched_test)
 
     def _scores(self, embeddings: Tensor, rows: np.ndarray) -> dict[str, float]:
-        scores: dict[str, float] = self.group.broadcast_object(
+        found: dict[str, float] = self.group.broadcast_object(
             lambda: dict(measure(self.parts, embeddings, rows).scores)
         )
-        return scores
+        return found
 
     def _averaged(self) -> AbstractContextManager[None]:
         """Put averaged weights into the model for a while, where the spec asks for them."""
         average = self.parts.stepper.average
         return nullcontext() if average is None else average.in_place()
-
-    def _warn(self, findings: Sequence[Finding]) -> None:
-        for finding in findings:
-            self.listen(SignFound(sign=finding.sign, sentence=finding.text))
 
     def _save(self) -> None:
         self.progress.seconds, self.progress.peak_memory = self.clock.seconds(), self.clock.peak()

@@ -265,15 +265,8 @@ class _Filler:
         self._report(total, total, own / max(time.monotonic() - begun, 1e-9))
 
     def _report(self, done: int, total: int, images_per_second: float) -> None:
-        self.listen(
-            StagesCached(
-                n_done=done,
-                n_views=total,
-                images_per_second=images_per_second,
-                n_bytes=total * self.cache.row_bytes,
-                folder=str(self.cache.folder),
-            )
-        )
+        n_bytes, folder = total * self.cache.row_bytes, str(self.cache.folder)
+        self.listen(StagesCached(done, total, images_per_second, n_bytes, folder))
 
     def _chunks(self, wanted: Mapping[str, np.ndarray]) -> list[tuple[str, int, np.ndarray]]:
         """Return view, number and missing rows of each chunk of the data set that lacks some."""
