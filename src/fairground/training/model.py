@@ -1,4 +1,4 @@
-"""Trunk and head joined into one model, with the batch norms and stages frozen that the spec names; what it takes and runs on."""
+"""Trunk and head as one model, with the batch norms and stages frozen that the spec names; what it takes and where."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
