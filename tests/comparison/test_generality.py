@@ -6,7 +6,6 @@ from scipy import stats
 
 from fairground.comparison.generality import generality_of
 from fairground.comparison.null_distribution import CAUTION
-from fairground.errors import InputError
 
 
 def study(random, k, n_seeds, n_classes, *, seeds, classes, rest, lead=0.0):
@@ -63,17 +62,3 @@ SOME = {"a": {0: [1.0, 0.0, 0.5], 1: [0.9, 0.1, 0.4]}, "b": {0: [0.5, 0.5, 0.5],
 def test_classes_count_by_their_queries():
     found = generality_of(SOME, weights=[2, 1, 1])
     assert found.seeds.estimate("a").mean == pytest.approx((0.625 + 0.575) / 2)
-
-
-@pytest.mark.parametrize(
-    ("values", "weights", "complaint"),
-    [
-        (SOME, [1, -1, 1], "weights must be one count of 0 or more for each of 3 classes"),
-        ({"a": {0: [1.0, 2.0]}}, None, "at least 2 runs of a method; got 1"),
-        ({"a": {0: [1.0, 2.0], 1: [1.0]}}, None, "the same classes"),
-        ({"a": {0: [1.0], 1: [1.0]}}, None, "at least 2 of them"),
-    ],
-)
-def test_refusals(values, weights, complaint):
-    with pytest.raises(InputError, match=complaint):
-        generality_of(values, weights=weights)

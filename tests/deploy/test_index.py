@@ -17,8 +17,7 @@ from fairground.commands.main import app
 from fairground.deploy import index as index_module
 from fairground.deploy import search
 from fairground.deploy.index import add_embeddings, build_index, create_index, open_index, remove_from_index
-from fairground.deploy.query import query_index
-from fairground.deploy.unknown_classes import DecisionRule, rule_of
+from fairground.deploy.unknown_classes import DecisionRule, query_index, rule_of
 from fairground.errors import DataError, InputError, StoreError
 from fairground.files import held
 

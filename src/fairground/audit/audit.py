@@ -65,12 +65,12 @@ def audit_in_detail(
     for one, other in combinations([name for name in part_names if name != "in no part"], 2):
         if len(both := np.intersect1d(of_parts[one], of_parts[other])):
             shared_classes[f"{one}, {other}"] = tuple(table.class_names[label] for label in both)
-    leaked = shared_classes.get("train, test", ())
-    failures = [
-        f"TRAIN AND TEST SHARE {len(leaked)} CLASSES (the first is {shown(name)}): scores on them are those of "
+    failures = tuple(
+        f"TRAIN AND TEST SHARE {len(leaked)} CLASSES (the first is {shown(leaked[0])}): scores on them are those of "
         "classification, not of metric learning"
-        for name in leaked[:1]
-    ]
+        for parts, leaked in shared_classes.items()
+        if parts == "train, test"
+    )
     bits = np.empty((0, 4), np.uint64) if scans.bits is None else scans.bits[readable]
     findings = Audit(
         n_images=len(table.labels),
@@ -86,7 +86,7 @@ def audit_in_detail(
         shared_classes=shared_classes,
         is_closed_set=is_closed,
         notes=table.notes,
-        failures=tuple(failures),
+        failures=failures,
     )
     return findings, replace(rows, pairs=(*pairs, *near_pairs))
 

@@ -80,9 +80,8 @@ def scan_images(images: Images, progress: Progress = lambda *_: None) -> ImageSc
         end = min(begin + _SCANNED, n)
         for_each(scan, range(begin, end))
         progress(end, n)
-    if not images.is_picture:
-        return ImageScan(hashes=hashes, bits=None, sizes=None)
-    return ImageScan(hashes=hashes, bits=bits, sizes=sizes, faults=dict(sorted(faults.items())))
+    seen = {"bits": bits, "sizes": sizes} if images.is_picture else {"bits": None, "sizes": None}
+    return ImageScan(hashes=hashes, **seen, faults=dict(sorted(faults.items())))
 
 
 def _read_file(files: ImageFiles, row: int) -> tuple[bytes, tuple[Image.Image, tuple[int, int]]]:
@@ -156,18 +155,6 @@ class AuditRows:
         return np.setdiff1d(np.arange(len(self.part_of)), list(self.scans.faults))
 
 
-class NearDuplicates(NamedTuple):
-    """For each image (n,): how many look like it, the nearest, and the nearest in another part and in another class.
-
-    -1 where there is none. Images of one `identity` are the same image, not lookalikes.
-    """
-
-    n_near: np.ndarray
-    nearest: np.ndarray
-    in_other_part: np.ndarray
-    in_other_class: np.ndarray
-
-
 def exact_copies(rows: AuditRows) -> tuple[Copies, list[CopyPair]]:
     """Return the images that occur several times, byte for byte; each later copy with the first."""
     readable = rows.readable
@@ -178,13 +165,8 @@ def exact_copies(rows: AuditRows) -> tuple[Copies, list[CopyPair]]:
         CopyPair(int(readable[other[place]]), int(readable[place]), True)
         for place in np.flatnonzero(is_copy & (other != np.arange(len(group))))
     ]
-    copies = Copies(
-        images=int(is_copy.sum()),
-        across_parts=_n_mixed(group, rows.part_of[readable]),
-        across_classes=_n_mixed(group, rows.table.labels[readable]),
-        examples=_named(rows, pairs),
-    )
-    return copies, pairs
+    is_mixed = [_is_mixed(group, values[readable]) for values in (rows.part_of, rows.table.labels)]
+    return _counted(rows, (is_copy, *is_mixed), pairs), pairs
 
 
 def near_copies(rows: AuditRows) -> tuple[Copies | None, list[CopyPair]]:
@@ -194,28 +176,24 @@ def near_copies(rows: AuditRows) -> tuple[Copies | None, list[CopyPair]]:
         return None, []
     _, identity = np.unique(rows.scans.hashes[readable], return_inverse=True)
     found = find_near_duplicates(bits[readable], identity, rows.part_of[readable], rows.table.labels[readable])
-    best = np.where(found.in_other_part >= 0, found.in_other_part, found.nearest)
+    best = np.where(found[:, 2] >= 0, found[:, 2], found[:, 1])
     places = sorted({(min(a, b), max(a, b)) for a, b in enumerate(best.tolist()) if b >= 0})
     pairs = [CopyPair(int(readable[a]), int(readable[b]), False) for a, b in places]
-    copies = Copies(
-        images=int((found.n_near > 0).sum()),
-        across_parts=int((found.in_other_part >= 0).sum()),
-        across_classes=int((found.in_other_class >= 0).sum()),
-        examples=_named(rows, pairs),
-    )
-    return copies, pairs
+    return _counted(rows, tuple(found[:, 1:].T >= 0), pairs), pairs
 
 
-def _n_mixed(group: np.ndarray, values: np.ndarray) -> int:
-    """Return how many members have groups with different values."""
+def _is_mixed(group: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Tell of each member whether its group has different values."""
     distinct = np.unique(np.stack([group, values]), axis=1)[0]
-    return int((np.bincount(distinct)[group] > 1).sum())
+    return np.asarray(np.bincount(distinct)[group] > 1)
 
 
-def _named(rows: AuditRows, pairs: list[CopyPair]) -> tuple[tuple[str, str], ...]:
-    """Return the names of a few pairs, leaks between parts first."""
-    pairs = sorted(pairs, key=lambda pair: rows.part_of[pair.first] == rows.part_of[pair.second])
-    return tuple((rows.names[pair.first], rows.names[pair.second]) for pair in pairs[:_SHOWN])
+def _counted(rows: AuditRows, found: tuple[np.ndarray, ...], pairs: list[CopyPair]) -> Copies:
+    """Count images, those across parts and those across classes; name a few pairs, leaks between parts first."""
+    first = sorted(pairs, key=lambda pair: rows.part_of[pair.first] == rows.part_of[pair.second])[:_SHOWN]
+    names = tuple((rows.names[pair.first], rows.names[pair.second]) for pair in first)
+    images, across_parts, across_classes = (int(column.sum()) for column in found)
+    return Copies(images=images, across_parts=across_parts, across_classes=across_classes, examples=names)
 
 
 def count_bits(bits: np.ndarray) -> np.ndarray:
@@ -225,8 +203,12 @@ def count_bits(bits: np.ndarray) -> np.ndarray:
 
 def find_near_duplicates(
     bits: np.ndarray, identity: np.ndarray, parts: np.ndarray, labels: np.ndarray, *, threshold: int = THRESHOLD
-) -> NearDuplicates:
-    """Compare all fingerprints (n, 4) with all others, exactly; memory grows with n alone."""
+) -> np.ndarray:
+    """Compare all fingerprints (n, 4) with all others, exactly; memory grows with n alone.
+
+    Return for each image (n, 4) how many look like it, the nearest, and the nearest in another part and in another
+    class, -1 where there is none. Images of one `identity` are the same image, not lookalikes.
+    """
     n_bits = count_bits(bits)
     judged = np.flatnonzero(n_bits >= MIN_BITS)
     found = np.full((len(bits), 4), -1, dtype=np.int64)
@@ -252,4 +234,4 @@ def find_near_duplicates(
             found[row, column] = others[is_here][first]
 
     for_each(compare, range(0, len(judged), _BLOCK))
-    return NearDuplicates(*found.T)
+    return found

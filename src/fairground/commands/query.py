@@ -12,8 +12,7 @@ from fairground.commands.terminal import Verbatim, fitted, screen_width
 
 if TYPE_CHECKING:
     from fairground.deploy.index import Index
-    from fairground.deploy.query import QueryResult
-    from fairground.deploy.unknown_classes import DecisionRule
+    from fairground.deploy.unknown_classes import DecisionRule, QueryResult
 
 
 def query(
@@ -33,8 +32,7 @@ def query(
     Example: fairground query my_index picture.jpg another.jpg -k 5 --page found.html
     """
     from fairground.deploy.index import open_index
-    from fairground.deploy.query import query_index, read_queries
-    from fairground.deploy.unknown_classes import rule_of
+    from fairground.deploy.unknown_classes import query_index, read_queries, rule_of
     from fairground.errors import require
 
     require(0 < fpir < 100, f"--fpir is in per cent, between 0 and 100; got {fpir:g}")

@@ -3,9 +3,10 @@
 A flag does not keep a method out of a table; it says what may not be concluded.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import NamedTuple
 
 from fairground.comparison.compare_values import compare_values
 from fairground.comparison.comparison_result import Comparison
@@ -37,8 +38,7 @@ class Flag:
         return f"{self.text} {self.why}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class FlagRule:
+class FlagRule(NamedTuple):
     """`raised_when` is shown in the list of flags; `find` looks for the flag."""
 
     name: str
@@ -96,18 +96,8 @@ def check_fairness(
     return FairnessResult(methods=tuple(methods), differences=tuple(find_differences(evidence)), flags=tuple(flags))
 
 
-def is_any_other(values: Iterable[object]) -> bool:
-    """Tell whether not all values are the same; they need not be hashable."""
-    first, *further = [*values] or [None]
-    return further.count(first) < len(further)
-
-
-def _flag(name: str, raised_when: str) -> Callable[[Callable[[Evidence], Found]], Callable[[Evidence], Found]]:
-    def register(find: Callable[[Evidence], Found]) -> Callable[[Evidence], Found]:
-        FLAGS.append(FlagRule(name=name, raised_when=raised_when, find=find))
-        return find
-
-    return register
+def _flag(name: str, raised_when: str) -> Callable[[Callable[[Evidence], Found]], None]:
+    return lambda find: FLAGS.append(FlagRule(name, raised_when, find))
 
 
 @_flag("test_selection", "the test split selected, or no validation score shows that it did not (MLRC 2.3)")
@@ -296,7 +286,7 @@ _ENVIRONMENT: Mapping[str, Callable[[Provenance], object]] = {
 @_flag("environment", "versions or machine are not the same in all runs")
 def other_environments(evidence: Evidence) -> Found:
     origins = [run.provenance for runs in evidence.done.values() for run in runs]
-    if apart := [name for name, read in _ENVIRONMENT.items() if is_any_other(map(read, origins))]:
+    if apart := [name for name, read in _ENVIRONMENT.items() if any(read(one) != read(origins[0]) for one in origins)]:
         why = "Results are not bit-identical across them; more seeds show whether it matters."
         yield tuple(evidence.methods), f"Not the same in all runs: {', '.join(apart)}.", why
 

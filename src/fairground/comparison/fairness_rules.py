@@ -128,11 +128,6 @@ def is_measured_raw(record: RunRecord) -> bool:
     return declared("losses", str(loss.get("name")), "on_sphere", True) is False
 
 
-def _free_of_batches(evidence: Evidence) -> tuple[str, ...]:
-    """The sampler may differ when it is what is compared; the images per class in a batch always may."""
-    return ("sampler",) if evidence.compares_samplers else ("sampler.per_class",)
-
-
 def _free_of_lengths(evidence: Evidence) -> tuple[str, ...]:
     """The setting may differ where all are measured alike: a loss on unit vectors need not set it."""
     ways = {is_measured_raw(run) for records in evidence.methods.values() for run in one_of_each_spec(records)}
@@ -201,7 +196,8 @@ _NAMED: tuple[Rule, ...] = (
     Rule(
         name="batches",
         settings=("training.batch_size", "sampler"),
-        free=_free_of_batches,
+        # The sampler may differ when it is what is compared; the images per class in a batch always may.
+        free=lambda evidence: ("sampler",) if evidence.compares_samplers else ("sampler.per_class",),
         untrained_may_differ_in=ANYTHING,
         compares="batch size, sampler",
         why="Larger batches hold more, and harder, pairs (MLRC 3.1).",

@@ -20,6 +20,7 @@ Paper
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,6 @@ from fairground.comparison.comparison_result import LEVEL, Comparison, Generalit
 from fairground.comparison.null_distribution import DRAWS, critical_value, p_values, shares_of_best, t_statistics
 from fairground.comparison.paired_table import Array
 from fairground.comparison.run_scores import Runs
-from fairground.errors import require
 
 #: each method's mean over the queries of every class, by seed
 PerClass = Mapping[str, Mapping[Any, Sequence[float] | Array]]
@@ -61,7 +61,10 @@ def generality_of(
 
     Methods with one run are listed and never called better.
     """
-    table, w = _checked(per_class, weights)
+    table = {name: {seed: np.asarray(x, dtype=float) for seed, x in by.items()} for name, by in per_class.items()}
+    n_classes = len(next(iter(table[next(iter(table))].values())))
+    w = np.ones(n_classes) if weights is None else np.asarray(weights, dtype=float)
+    w = w / w.sum()
     runs = Runs.from_values({name: {seed: float(x @ w) for seed, x in by.items()} for name, by in table.items()})
     margin = compare_values.default_margin(runs) if margin is None else margin
     compare_values.check_settings(level, margin)
@@ -69,8 +72,16 @@ def generality_of(
     seeds = compare_values.compare_runs(runs, error=1 - level, **asked)
     model = compare_values.fit(runs, higher_is_better=higher_is_better)
     assert model is not None
-    part = _ClassPart(model, [table[name] for name in model.names], w)
-    over_classes, over_both = part.alone(level), part.with_seeds(level)
+    values = [table[name] for name in model.names]
+    covariance = _covariance(values, w)
+    own, (a, b) = np.diag(covariance), model.layout.pairs
+    squares, of_seeds = np.maximum(0.0, own[a] + own[b] - 2 * covariance[a, b]), model.pair_errors**2
+    rest = np.minimum(_rest(values, w), np.minimum(squares, of_seeds))
+    left = np.divide(squares - rest, squares, out=np.zeros_like(squares), where=squares > 0)
+    errors, nothing = _errors(covariance, n_classes), np.zeros((DRAWS, len(values)))
+    over_classes = _findings(model, squares, errors, np.ones_like(squares), (nothing, nothing), level)
+    both = of_seeds + squares - rest
+    over_both = _findings(model, both, errors, left, (model.errors, model.mean_errors), level)
     # Never surer than over seeds or classes alone: lighter tails could make it so.
     halves = model.critical(1 - level) * model.pair_errors
     over_both = replace(
@@ -82,91 +93,62 @@ def generality_of(
 
     def over(kind: GeneralityKind, findings: Findings) -> Comparison:
         found = compare_values.conclude(runs, findings, **asked)
-        return replace(found, pairs=tuple(replace(pair, over=kind, n_classes=len(w)) for pair in found.pairs))
+        return replace(found, pairs=tuple(replace(pair, over=kind, n_classes=n_classes) for pair in found.pairs))
 
-    classes, both = over("classes", over_classes), over("both", over_both)
-    return Generality(seeds=seeds, classes=classes, both=both, n_classes=len(w))
-
-
-def _checked(per_class: PerClass, weights: Sequence[float] | Array | None) -> tuple[dict[str, dict[Any, Array]], Array]:
-    table = {name: {seed: np.asarray(x, dtype=float) for seed, x in by.items()} for name, by in per_class.items()}
-    require(len(table) > 0, "there is nothing to compare: no method was given")
-    most = max((len(by) for by in table.values()), default=0)
-    require(most >= 2, f"generality over seeds needs at least 2 runs of a method; got {most}")
-    sizes = {x.shape for by in table.values() for x in by.values()}
-    require(len(sizes) == 1, f"every run needs a mean for the same classes; got {sorted(sizes)}")
-    (size,) = sizes
-    require(len(size) == 1 and size[0] >= 2, f"generality over classes needs at least 2 of them; got {size}")
-    w = np.ones(size[0]) if weights is None else np.asarray(weights, dtype=float)
-    require(
-        w.shape == size and bool((w >= 0).all()) and w.sum() > 0,
-        f"weights must be one count of 0 or more for each of {size[0]} classes; got {w.tolist()[:5]}",
+    return Generality(
+        seeds=seeds, classes=over("classes", over_classes), both=over("both", over_both), n_classes=n_classes
     )
-    return table, w / w.sum()
 
 
-class _ClassPart:
-    """What the choice of classes adds to a model over seeds; methods are in the order of the model."""
+def _covariance(values: Sequence[Mapping[Any, Array]], weights: Array) -> Array:
+    """Return the covariance over classes of the means of methods."""
+    means = np.array([np.mean(list(by.values()), axis=0) for by in values])
+    deviations = (means - (means @ weights)[:, None]) * weights
+    return np.asarray(len(weights) / (len(weights) - 1) * deviations @ deviations.T)
 
-    def __init__(self, model: Model, table: Sequence[Mapping[Any, Array]], weights: Array) -> None:
-        self.model, self.table, self.weights = model, table, weights
-        n = len(weights)
-        means = np.array([np.mean(list(by.values()), axis=0) for by in table])
-        deviations = (means - (means @ weights)[:, None]) * weights
-        covariance = n / (n - 1) * deviations @ deviations.T
-        own = np.diag(covariance)
-        a, b = model.layout.pairs
-        #: the variance of each pair's difference over classes
-        self.squares: Array = np.maximum(0.0, own[a] + own[b] - 2 * covariance[a, b])
-        random = np.random.default_rng(17)
-        sizes, vectors = np.linalg.eigh(covariance)
-        z = random.standard_normal((DRAWS, len(sizes))) / np.sqrt(random.chisquare(n - 1, (DRAWS, 1)) / (n - 1))
-        #: errors of means that come from the choice of classes, (draws, methods)
-        self.errors: Array = (z * np.sqrt(np.maximum(sizes, 0.0))) @ vectors.T
 
-    def alone(self, level: float) -> Findings:
-        """Return the findings over classes, with these trainings."""
-        nothing = np.zeros_like(self.errors)
-        return self._findings(self.squares, nothing, nothing, np.ones_like(self.squares), level)
+def _errors(covariance: Array, n: int) -> Array:
+    """Return errors of means that come from the choice of n classes, (draws, methods)."""
+    random = np.random.default_rng(17)
+    sizes, vectors = np.linalg.eigh(covariance)
+    z = random.standard_normal((DRAWS, len(sizes))) / np.sqrt(random.chisquare(n - 1, (DRAWS, 1)) / (n - 1))
+    return np.asarray((z * np.sqrt(np.maximum(sizes, 0.0))) @ vectors.T)
 
-    def with_seeds(self, level: float) -> Findings:
-        """Return the findings over seeds and classes together."""
-        seeds = self.model.pair_errors**2
-        rest = np.minimum(self._rest(), np.minimum(self.squares, seeds))
-        left = np.divide(self.squares - rest, self.squares, out=np.zeros_like(seeds), where=self.squares > 0)
-        return self._findings(seeds + self.squares - rest, self.model.errors, self.model.mean_errors, left, level)
 
-    def _rest(self) -> Array:
-        """Return V_rest of each pair, from the seeds its methods share; 0, which is wider, for fewer than two."""
-        found = []
-        for a, b in np.transpose(self.model.layout.pairs).tolist():
-            shared = [seed for seed in self.table[a] if seed in self.table[b]]
-            if len(shared) < 2:
-                found.append(0.0)
-                continue
-            d = np.array([self.table[a][seed] - self.table[b][seed] for seed in shared])
-            crossed = d - (d @ self.weights)[:, None]
-            found.append(float(self.weights**2 @ crossed.var(axis=0, ddof=1)) / len(shared))
-        return np.array(found)
+def _rest(values: Sequence[Mapping[Any, Array]], weights: Array) -> Array:
+    """Return V_rest of each pair, from the seeds its methods share; 0, which is wider, for fewer than two."""
+    found = []
+    for one, other in combinations(values, 2):
+        d = np.array([one[seed] - other[seed] for seed in one if seed in other])
+        crossed = d - (d @ weights)[:, None] if len(d) > 1 else np.zeros((2, len(weights)))
+        found.append(float(weights**2 @ crossed.var(axis=0, ddof=1)) / len(crossed))
+    return np.array(found)
 
-    def _findings(self, squares: Array, seeds: Array, own_seeds: Array, left: Array, level: float) -> Findings:
-        """`left` is the share of the variance over classes that seeds do not hold already."""
-        model, errors = self.model, np.sqrt(squares)
-        a, b = model.layout.pairs
-        highest, alone = np.zeros(DRAWS), np.zeros(DRAWS)
-        for i in np.flatnonzero(errors > 0):
-            moved = np.sqrt(left[i]) * (self.errors[:, a[i]] - self.errors[:, b[i]])
-            t = np.abs(seeds[:, a[i]] - seeds[:, b[i]] + moved) / errors[i]
-            highest = np.maximum(highest, t)
-            alone[i :: len(a)] = t[i :: len(a)]
-        statistics = t_statistics(model.differences, errors)
-        highest = np.sort(highest)
-        return Findings(
-            names=model.names,
-            means=model.means,
-            half_widths=critical_value(highest, 1 - level) * errors,
-            p=p_values(highest, statistics),
-            p_alone=p_values(np.sort(alone), statistics),
-            mean_half_widths=np.quantile(np.abs(own_seeds + self.errors), level, axis=0),
-            probabilities=shares_of_best(model.means + seeds + self.errors),
-        )
+
+def _findings(
+    model: Model, squares: Array, errors: Array, left: Array, of_seeds: tuple[Array, Array], level: float
+) -> Findings:
+    """Return findings where pairs differ with variance `squares`.
+
+    `left` is the share of the variance over classes that seeds do not hold already, `of_seeds` the errors of means
+    that come from seeds: compared with one another, and of each by itself.
+    """
+    seeds, own_seeds = of_seeds
+    a, b = model.layout.pairs
+    highest, alone, sizes = np.zeros(DRAWS), np.zeros(DRAWS), np.sqrt(squares)
+    for i in np.flatnonzero(sizes > 0):
+        moved = np.sqrt(left[i]) * (errors[:, a[i]] - errors[:, b[i]])
+        t = np.abs(seeds[:, a[i]] - seeds[:, b[i]] + moved) / sizes[i]
+        highest = np.maximum(highest, t)
+        alone[i :: len(a)] = t[i :: len(a)]
+    statistics = t_statistics(model.differences, sizes)
+    highest = np.sort(highest)
+    return Findings(
+        names=model.names,
+        means=model.means,
+        half_widths=critical_value(highest, 1 - level) * sizes,
+        p=p_values(highest, statistics),
+        p_alone=p_values(np.sort(alone), statistics),
+        mean_half_widths=np.quantile(np.abs(own_seeds + errors), level, axis=0),
+        probabilities=shares_of_best(model.means + seeds + errors),
+    )

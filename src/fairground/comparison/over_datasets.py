@@ -94,11 +94,10 @@ def over_datasets(
     improvement = compare_values(means, level=level, margin=margin, higher_is_better=higher_is_better)
     pairs = tuple(replace(pair, over="datasets", more_seeds=None) for pair in improvement.pairs)
     improvement = replace(improvement, pairs=pairs)
-    drawn = _Draws(tables, sign=1.0 if higher_is_better else -1.0)
     low, high = min(float(np.nanmin(t)) for t in tables), max(float(np.nanmax(t)) for t in tables)
     scores = np.linspace(low, high, n_scores)
     kinds = ("rank", "rank_low", "rank_high", "iqm", "iqm_low", "iqm_high")
-    columns = dict(zip(kinds, (*drawn.rank_intervals(level), *drawn.iqm_intervals(level)), strict=True))
+    columns = dict(zip(kinds, _intervals(tables, 1.0 if higher_is_better else -1.0, level), strict=True))
     order = sorted(range(len(names)), key=lambda i: (columns["rank"][i], names[i]))
     return OverDatasets(
         aggregates=tuple(
@@ -131,72 +130,57 @@ def profile_of(per_dataset: Sequence[Array], scores: Array) -> Array:
     return np.asarray(np.mean(shares, axis=0))
 
 
-class _Draws:
-    """Data sets and seeds drawn again; `tables` are (methods, seeds) with NaN for missing runs."""
+def _intervals(tables: Sequence[Array], sign: float, level: float) -> Sequence[Array]:
+    """Return mean ranks and interquartile means, each with the ends of its interval, by drawing data sets and seeds.
 
-    def __init__(self, tables: Sequence[Array], *, sign: float) -> None:
-        self.tables, self.sign, self.n = tables, sign, len(tables)
-        random = np.random.default_rng(18)
-        self.picks = random.integers(self.n, size=(RESAMPLES, self.n))
-        #: how often each seed of each data set is drawn, (draws, seeds)
-        self.counts = [random.multinomial(t.shape[1], np.full(t.shape[1], 1 / t.shape[1]), RESAMPLES) for t in tables]
+    `tables` are (methods, seeds) with NaN for missing runs.
+    """
+    from scipy.special import ndtri, stdtrit
 
-    def rank_intervals(self, level: float) -> tuple[Array, Array, Array]:
-        """Return mean ranks and the ends of their intervals."""
-        k = len(self.tables[0])
-        means = np.array([np.nanmean(table, axis=1) for table in self.tables])
-        rank = ranks_of(self.sign * means).mean(axis=0)
-        drawn = np.array([self._means(i) for i in range(self.n)])
-        ranks = ranks_of(self.sign * drawn.reshape(-1, k)).reshape(drawn.shape)
-        rows = np.arange(RESAMPLES)[:, None]
-        again = ranks[self.picks, rows].mean(axis=1)
-        moved = (again - again.mean(axis=0)) * self._further(level)
-        spread = np.maximum(moved.std(axis=0), 1e-12)
-        c = float(np.quantile(np.abs(moved / spread).max(axis=1), level))
-        return rank, np.maximum(1.0, rank - c * spread), np.minimum(float(k), rank + c * spread)
+    n, k, tail = len(tables), len(tables[0]), (1 + level) / 2
+    further = math.sqrt(n / (n - 1)) * float(stdtrit(n - 1, tail)) / float(ndtri(tail))
+    random = np.random.default_rng(18)
+    picks = random.integers(n, size=(RESAMPLES, n))
+    # How often each seed of each data set is drawn, (draws, seeds).
+    counts = [random.multinomial(t.shape[1], np.full(t.shape[1], 1 / t.shape[1]), RESAMPLES) for t in tables]
+    rank = ranks_of(sign * np.array([np.nanmean(table, axis=1) for table in tables])).mean(axis=0)
+    drawn = np.array([_drawn_means(table, some) for table, some in zip(tables, counts, strict=True)])
+    ranks = ranks_of(sign * drawn.reshape(-1, k)).reshape(drawn.shape)
+    again = ranks[picks, np.arange(RESAMPLES)[:, None]].mean(axis=1)
+    moved = (again - again.mean(axis=0)) * further
+    spread = np.maximum(moved.std(axis=0), 1e-12)
+    c = float(np.quantile(np.abs(moved / spread).max(axis=1), level))
+    picked = np.array([(picks == i).sum(axis=1) for i in range(n)])
+    found = np.array([_drawn_iqms([table[i] for table in tables], counts, picked) for i in range(k)])
+    iqm, again = found[:, 0], found[:, 1:]
+    half = np.quantile(np.abs((again - again.mean(axis=1, keepdims=True)) * further), level, axis=1)
+    low, high = np.maximum(1.0, rank - c * spread), np.minimum(float(k), rank + c * spread)
+    return rank, low, high, iqm, iqm - half, iqm + half
 
-    def iqm_intervals(self, level: float) -> tuple[Array, Array, Array]:
-        """Return interquartile means and the ends of their intervals, each by itself."""
-        found = np.array([self._iqms(i) for i in range(len(self.tables[0]))])
-        iqm, again = found[:, 0], found[:, 1:]
-        moved = (again - again.mean(axis=1, keepdims=True)) * self._further(level)
-        half = np.quantile(np.abs(moved), level, axis=1)
-        return iqm, iqm - half, iqm + half
 
-    def _further(self, level: float) -> float:
-        from scipy.special import ndtri, stdtrit
+def _drawn_means(table: Array, counts: np.ndarray) -> Array:
+    """Return the means of a data set over the seeds drawn, moved further as few seeds need, (draws, methods)."""
+    has_run = ~np.isnan(table)
+    weights = counts @ has_run.T
+    mean = np.nanmean(table, axis=1)
+    drawn = np.divide(
+        counts @ np.where(has_run, table, 0.0).T, weights, out=np.tile(mean, (RESAMPLES, 1)), where=weights > 0
+    )
+    n = np.maximum(2, has_run.sum(axis=1))
+    return np.asarray(mean + np.sqrt(n / (n - 1)) * (drawn - mean))
 
-        tail = (1 + level) / 2
-        return math.sqrt(self.n / (self.n - 1)) * float(stdtrit(self.n - 1, tail)) / float(ndtri(tail))
 
-    def _means(self, i: int) -> Array:
-        """Return the means of data set i over the seeds drawn, moved further as few seeds need, (draws, methods)."""
-        table, counts = self.tables[i], self.counts[i]
-        has_run = ~np.isnan(table)
-        weights = counts @ has_run.T
-        mean = np.nanmean(table, axis=1)
-        drawn = np.divide(
-            counts @ np.where(has_run, table, 0.0).T, weights, out=np.tile(mean, (RESAMPLES, 1)), where=weights > 0
-        )
-        n = np.maximum(2, has_run.sum(axis=1))
-        return np.asarray(mean + np.sqrt(n / (n - 1)) * (drawn - mean))
-
-    def _iqms(self, method: int) -> Array:
-        """Return the interquartile mean of the runs, and then of every draw."""
-        rows = [table[method] for table in self.tables]
-        keep = [~np.isnan(row) for row in rows]
-        values = np.concatenate([row[some] for row, some in zip(rows, keep, strict=True)])
-        sizes = [int(some.sum()) for some in keep]
-        plain = np.concatenate([np.full(size, 1 / size) for size in sizes])
-        picked = np.array([(self.picks == i).sum(axis=1) for i in range(self.n)])
-        drawn = []
-        for i, some in enumerate(keep):
-            counts = self.counts[i][:, some]
-            total = counts.sum(axis=1, keepdims=True)
-            # A draw without any run of this method weights them equally.
-            shares = np.where(total > 0, counts / np.maximum(total, 1), 1 / sizes[i])
-            drawn.append(shares * picked[i][:, None])
-        return interquartile_means(values, np.vstack([plain, np.hstack(drawn)]))
+def _drawn_iqms(rows: Sequence[Array], counts: Sequence[np.ndarray], picked: np.ndarray) -> Array:
+    """Return the interquartile mean of a method's runs, and then of every draw."""
+    plain, drawn = [], []
+    for row, here, times in zip(rows, counts, picked, strict=True):
+        some = here[:, ~np.isnan(row)]
+        total, size = some.sum(axis=1, keepdims=True), some.shape[1]
+        plain.append(np.full((1, size), 1 / size))
+        # A draw without any run of this method weights them equally.
+        drawn.append(np.where(total > 0, some / np.maximum(total, 1), 1 / size) * times[:, None])
+    values = np.concatenate(rows)
+    return interquartile_means(values[~np.isnan(values)], np.vstack([np.hstack(plain), np.hstack(drawn)]))
 
 
 @dataclass(frozen=True, kw_only=True)

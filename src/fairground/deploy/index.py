@@ -27,7 +27,7 @@ import numpy as np
 from fairground.deploy.inputs import EmbeddingInputs, read_inputs, thumbnails
 from fairground.deploy.model import UsableModel
 from fairground.deploy.model_folder import read_model, require_place, write_model
-from fairground.deploy.search import UNIT_LENGTH, Matches, half_squared_lengths, search
+from fairground.deploy.search import UNIT_LENGTH, Matches, search
 from fairground.errors import DataError, StoreError, require
 from fairground.files import cannot_write, held, read_json, sweep, write_atomically
 from fairground.spec.catalogue import nearest
@@ -96,7 +96,7 @@ class Index:
     @cached_property
     def class_names(self) -> tuple[str, ...]:
         """The names of the classes that have rows, sorted."""
-        used = [] if self.labels is None else np.unique(self.labels[self.ids]).tolist()
+        used = () if self.labels is None else np.unique(self.labels[self.ids])
         return tuple(sorted(self.info.class_names[label] for label in used))
 
     @cached_property
@@ -119,12 +119,7 @@ class Index:
 
     def search(self, queries: np.ndarray, k: int = 10) -> Matches:
         """Return the `k` rows most similar to each query's embedding."""
-        half_squares = self._half_squares if self.info.is_raw else None
-        return search(queries, self.rows, k, is_raw=self.info.is_raw, half_squares=half_squares, removed=self.removed)
-
-    @cached_property
-    def _half_squares(self) -> np.ndarray:
-        return half_squared_lengths(self.rows)
+        return search(queries, self.rows, k, is_raw=self.info.is_raw, removed=self.removed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,11 +228,18 @@ def add_embeddings(
 def remove_from_index(folder: Path | str, *, ids: Iterable[int] = (), names: Iterable[str] = ()) -> IndexChange:
     """Remove rows by identifier, by name, or by a pattern of names such as `cats/*`; each must match a row."""
     with _changing(folder) as index:
-        wanted = np.unique(np.array([*ids], np.int64))
-        unknown = wanted[~np.isin(wanted, index.ids)]
+        found = [*ids]
+        unknown = np.setdiff1d(np.array(found, np.int64), index.ids)
         listed = ", ".join(map(str, unknown[:5])) + (f" and {len(unknown) - 5} more" if len(unknown) > 5 else "")
         require(len(unknown) == 0, f"no row of this index has the identifier {listed}", DataError)
-        gone = np.union1d(wanted, _rows_named(index, [*names]))
+        places: dict[str, list[int]] = {}
+        for row in index.ids.tolist() if names else ():
+            places.setdefault(index.names[row], []).append(row)
+        for wanted in names:
+            here = places.get(wanted) or [row for name in places if fnmatchcase(name, wanted) for row in places[name]]
+            require(bool(here), f"no row of this index has the name '{wanted}'.{nearest(wanted, [*places])}", DataError)
+            found += here
+        gone = np.unique(np.array(found, np.int64))
         require(len(gone) > 0, "name the rows to remove, by identifier or by name")
         sizes = dict(index.info.sizes)
         _append_bytes(index.folder, sizes, _REMOVED, [gone.astype("<i8").tobytes()])
@@ -267,7 +269,12 @@ def _append(
     left_out: Sequence[str] = (),
 ) -> IndexChange:
     info, sizes = index.info, dict(index.info.sizes)
-    class_names, labels = _numbered(info, classes)
+    refusal = "the rows of this index have classes; give those of the new rows: class folders, or a table with labels"
+    require(not info.class_names or classes is not None, refusal, DataError)
+    # Rows added to an index without classes have none.
+    has_classes = bool(info.class_names) or info.n == 0
+    numbers = {name: number for number, name in enumerate(info.class_names)}
+    labels = [numbers.setdefault(str(name), len(numbers)) for name in classes or () if has_classes]
     picture_ends = [sizes[_PICTURES]]
 
     def measured() -> Iterator[bytes]:
@@ -276,7 +283,7 @@ def _append(
             yield picture
 
     _append_bytes(index.folder, sizes, _ROWS, (_checked(block, info).tobytes() for block in blocks))
-    _append_bytes(index.folder, sizes, _LABELS, [labels.astype("<i4").tobytes()])
+    _append_bytes(index.folder, sizes, _LABELS, [np.array(labels, "<i4").tobytes()])
     _append_bytes(index.folder, sizes, _NAMES, (json.dumps(name).encode() + b"\n" for name in names))
     _append_bytes(index.folder, sizes, _PICTURES, measured())
     _append_bytes(index.folder, sizes, _PICTURE_ENDS, [np.array(picture_ends[1:], "<i8").tobytes()])
@@ -284,25 +291,14 @@ def _append(
     gone = [row for row in index.ids.tolist() if index.names[row] in same] if same else []
     _append_bytes(index.folder, sizes, _REMOVED, [np.array(gone, "<i8").tobytes()])
     replace(
-        info, n=info.n + len(names), class_names=class_names, sizes=sizes, left_out=(*info.left_out, *left_out)
+        info, n=info.n + len(names), class_names=tuple(numbers), sizes=sizes, left_out=(*info.left_out, *left_out)
     ).write(index.folder)
     return IndexChange(
         added=len(names),
         removed=len(gone),
         n=len(index) + len(names) - len(gone),
-        has_dropped_classes=classes is not None and not class_names,
+        has_dropped_classes=classes is not None and not has_classes,
     )
-
-
-def _numbered(info: IndexInfo, classes: Sequence[str] | None) -> tuple[tuple[str, ...], np.ndarray]:
-    """Return the class names with new ones at the end, and the numbers of the classes of new rows."""
-    refusal = "the rows of this index have classes; give those of the new rows: class folders, or a table with labels"
-    require(not info.class_names or classes is not None, refusal, DataError)
-    if classes is None or (info.n > 0 and not info.class_names):
-        return (), np.empty(0, np.int64)
-    numbers = {name: number for number, name in enumerate(info.class_names)}
-    labels = [numbers.setdefault(str(name), len(numbers)) for name in classes]
-    return tuple(numbers), np.array(labels)
 
 
 def _checked(block: np.ndarray, info: IndexInfo) -> np.ndarray:
@@ -324,16 +320,3 @@ def _append_bytes(folder: Path, sizes: dict[str, int], name: str, blocks: Iterab
         file.flush()
         os.fsync(file.fileno())
         sizes[name] = file.tell()
-
-
-def _rows_named(index: Index, names: Sequence[str]) -> np.ndarray:
-    """Return the numbers of the rows that have one of these names, or match one as a pattern."""
-    places: dict[str, list[int]] = {}
-    for row in index.ids.tolist() if names else ():
-        places.setdefault(index.names[row], []).append(row)
-    found: list[int] = []
-    for wanted in names:
-        here = places.get(wanted) or [row for name, rows in places.items() if fnmatchcase(name, wanted) for row in rows]
-        require(bool(here), f"no row of this index has the name '{wanted}'.{nearest(wanted, list(places))}", DataError)
-        found += here
-    return np.unique(np.array(found, np.int64))

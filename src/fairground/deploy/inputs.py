@@ -1,7 +1,6 @@
 """What a user points at, as rows to embed: a folder, a table, one image, features, a data set; and small pictures."""
 
 import io
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +11,7 @@ from PIL import Image
 
 from fairground.contracts.table import Images
 from fairground.errors import DataError, require
-from fairground.loading.class_folders import is_image_name, refuse_archive
+from fairground.loading.class_folders import files_below, is_image_name, refuse_archive
 from fairground.loading.csv_columns import read_parquet
 from fairground.loading.decoding import for_each, open_picture, picture_size
 from fairground.loading.image_dataset import FeatureRows, ImageFiles, PhotoDataset
@@ -52,10 +51,13 @@ def read_inputs(data: str | Path) -> EmbeddingInputs:
     """Return the rows of what is at a path, or of a data set such as `icons`; nothing is decoded yet."""
     path = Path(data).expanduser()
     if not path.exists():
-        return _by_name(str(data))
+        settings = {name: settings_of("datasets", name).values() for name in list_room("datasets")}
+        known = [name for name, found in settings.items() if not any(setting.is_required for setting in found)]
+        is_known = str(data) in known
+        require(is_known, f"'{data}' is neither a file nor a built-in dataset.{nearest(str(data), known)}", DataError)
+        return _dataset(str(data))
     if path.is_dir():
-        loose = _loose_images(path)
-        return loose if loose is not None else _dataset("folder", root=str(path))
+        return _loose_images(path) or _dataset("folder", root=str(path))
     refuse_archive(path)
     suffix = path.suffix.lower()
     if is_image_name(path.name):
@@ -71,13 +73,6 @@ def read_inputs(data: str | Path) -> EmbeddingInputs:
     return _features(path)
 
 
-def _by_name(name: str) -> EmbeddingInputs:
-    settings = {known: settings_of("datasets", known).values() for known in list_room("datasets")}
-    known = [name for name, found in settings.items() if not any(setting.is_required for setting in found)]
-    require(name in known, f"'{name}' is neither a file nor a built-in dataset.{nearest(name, known)}", DataError)
-    return _dataset(name)
-
-
 def _dataset(name: str, **given: str) -> EmbeddingInputs:
     """Return files as they are listed: one that is missing is reported with all others that cannot be read."""
     defaults = {key: setting.default for key, setting in settings_of("datasets", name).items()}
@@ -89,28 +84,10 @@ def _dataset(name: str, **given: str) -> EmbeddingInputs:
 
 def _loose_images(folder: Path) -> EmbeddingInputs | None:
     """Return all images below a folder that has some of them outside class folders, without labels; None otherwise."""
-    try:
-        with os.scandir(folder) as entries:
-            is_loose = any(entry.is_file() and _is_shown(entry.name) for entry in entries)
-    except OSError as error:
-        raise DataError(f"cannot read the folder {folder}: {error.strerror}") from error
-    if not is_loose:
+    found = sorted(filter(is_image_name, files_below(folder)))
+    if all("/" in name for name in found):
         return None
-    found: list[str] = []
-    for here, folders, files in os.walk(folder):  # links to folders are not followed, so there are no loops
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        found.extend(os.path.relpath(os.path.join(here, name), folder) for name in files if _is_shown(name))  # noqa: PTH118
-    found.sort()
-    for name in found:
-        try:
-            name.encode()
-        except UnicodeEncodeError as error:
-            raise DataError(f"a file below {folder} has a name that is not UTF-8: {os.fsencode(name)!r}") from error
     return EmbeddingInputs(images=ImageFiles([folder / name for name in found], root=folder), names=tuple(found))
-
-
-def _is_shown(name: str) -> bool:
-    return not name.startswith(".") and is_image_name(name)
 
 
 def _features(path: Path) -> EmbeddingInputs:

@@ -213,59 +213,44 @@ embeddings = open_model("THIS_FOLDER").embed("{collection}")
 def _onnx(takes: OnnxInput | None) -> str:
     if takes is None:
         return ""
-    shape = " x ".join(str(length) for length in ("n", *takes.shape))
-    scaling = (
-        f" For a picture cut to that size these are its 8-bit pixels, channels in order {takes.order}, times "
-        f"{list(takes.multiply)} plus {list(takes.add)}."
-        if takes.multiply
-        else ""
-    )
-    return (
-        f"`model.onnx` takes `inputs` ({shape}, float32) and gives `embeddings`, for any n.{scaling} In onnxruntime it "
-        f"differed from torch by at most {takes.largest_difference:.1e}.\n"
-    )
+    scaling = f""" For a picture cut to that size these are its 8-bit pixels, channels in order {takes.order}, times \
+{list(takes.multiply)} plus {list(takes.add)}."""
+    shape = " x ".join(map(str, ("n", *takes.shape)))
+    return f"""`model.onnx` takes `inputs` ({shape}, float32) and gives `embeddings`, \
+for any n.{scaling if takes.multiply else ""} In onnxruntime it differed from torch by at most \
+{takes.largest_difference:.1e}.
+"""
 
 
 def _scores(scores: tuple[MeasuredScore, ...]) -> str:
     if not scores:
         return "None: the run was not measured."
-    rows = [f"| {score.split} | {score.metric} | {100 * score.value:.2f} % | {_interval(score)} |" for score in scores]
-    return "\n".join(
-        [
-            "Classes of these splits were not trained on, unless the split is a closed set. Intervals are bootstraps "
-            "over whole classes: how far the score might move with other classes of the same kind.",
-            "",
-            "| split | metric | score | interval |",
-            "|---|---|---|---|",
-            *rows,
-        ]
-    )
+    text = """Classes of these splits were not trained on, unless the split is a closed set. Intervals are bootstraps \
+over whole classes: how far the score might move with other classes of the same kind.
 
-
-def _interval(score: MeasuredScore) -> str:
-    if score.low is None or score.high is None or score.confidence is None:
-        return "not known"
-    return f"{100 * score.low:.2f} to {100 * score.high:.2f} % ({100 * score.confidence:.0f} %)"
+| split | metric | score | interval |
+|---|---|---|---|"""
+    for one in scores:
+        interval = "not known"
+        if one.low is not None and one.high is not None and one.confidence is not None:
+            interval = f"{100 * one.low:.2f} to {100 * one.high:.2f} % ({100 * one.confidence:.0f} %)"
+        text += f"\n| {one.split} | {one.metric} | {100 * one.value:.2f} % | {interval} |"
+    return text
 
 
 def _thresholds(metadata: ModelMetadata) -> str:
     if not metadata.thresholds:
         return f"No threshold is known: {metadata.why_no_threshold()}."
-    return "\n".join(
-        [
-            *(f"- {found.sentence()}" for found in metadata.thresholds),
-            "",
-            "The rates are of single pairs: is this the same class as that? Whether a picture is in a collection at "
-            "all is decided by `fairground query`, at the size of the collection.",
-        ]
-    )
+    listed = "".join(f"- {found.sentence()}\n" for found in metadata.thresholds)
+    return f"""{listed}
+The rates are of single pairs: is this the same class as that? Whether a picture is in a collection at \
+all is decided by `fairground query`, at the size of the collection."""
 
 
 def _code(text: str) -> str:
     """Names come from folders and files: in a code span nothing of them is markup."""
     plain = _one_line(text)
-    ticks = "`" * (1 + max((len(run) for run in re.findall("`+", plain)), default=0))
-    pad = " " if "`" in plain else ""
+    ticks, pad = "`" * (1 + max(map(len, re.findall("`+", plain)), default=0)), " " if "`" in plain else ""
     return f"{ticks}{pad}{plain}{pad}{ticks}"
 
 

@@ -39,15 +39,11 @@ def search(
     k: int,
     *,
     is_raw: bool = False,
-    half_squares: np.ndarray | None = None,
     removed: np.ndarray | None = None,
     forbid: Forbid | None = None,
     threads: int | None = None,
 ) -> Matches:
-    """Return the `k` rows (n, d) most similar to each query (q, d), without those `removed`, numbers ascending.
-
-    `half_squares` are those of `half_squared_lengths(rows)`, where raw rows are searched more than once.
-    """
+    """Return the `k` rows (n, d) most similar to each query (q, d), without those `removed`, numbers ascending."""
     require(k >= 1, f"k must be at least 1; got {k}")
     width = rows.shape[1]
     require(
@@ -57,14 +53,17 @@ def search(
     )
     wanted = np.ascontiguousarray(queries, np.float32)
     require(bool(np.isfinite(wanted).all()), "queries must hold finite numbers", DataError)
-    if is_raw and half_squares is None:
-        half_squares = half_squared_lengths(rows)
     gone = np.empty(0, np.int64) if removed is None else removed
     k = min(k, len(rows) - len(gone))
     numbers, scores = np.full((len(wanted), k), -1, np.int64), np.full((len(wanted), k), -np.inf, np.float32)
     if k == 0 or len(wanted) == 0:
         return Matches(numbers, scores)
-    longest = UNIT_LENGTH if half_squares is None else float(np.sqrt(2 * half_squares.max()))
+    half_squares, longest = None, UNIT_LENGTH
+    if is_raw:
+        blocks = (rows[begin : begin + BLOCK] for begin in range(0, len(rows), BLOCK))
+        squares = [np.einsum("ij,ij->i", block, block, dtype=np.float64) / 2 for block in blocks]
+        half_squares = np.concatenate(squares).astype(np.float32)
+        longest = float(np.sqrt(2 * half_squares.max()))
     lengths = np.sqrt((wanted.astype(np.float64) ** 2).sum(1))
     margins = 2.2 * (width + 4) * 2.0**-24 * (lengths + longest) ** 2
     for begin in range(0, len(wanted), QUERIES):
@@ -87,12 +86,6 @@ def search(
             best = _best(wanted[query], rows, np.sort(mine), k, is_raw)
             numbers[query, : len(best.numbers)], scores[query, : len(best.numbers)] = best
     return Matches(numbers, scores)
-
-
-def half_squared_lengths(rows: np.ndarray) -> np.ndarray:
-    blocks = [rows[begin : begin + BLOCK] for begin in range(0, len(rows), BLOCK)]
-    squares = [np.einsum("ij,ij->i", block, block, dtype=np.float64) / 2 for block in blocks]
-    return np.concatenate([np.empty(0), *squares]).astype(np.float32)
 
 
 class _Candidates:

@@ -1,4 +1,4 @@
-"""Is the class of a query in this index, and which class is it? A decision whose error rate is stated and measured.
+"""Queries of an index: the most similar rows, and whether the class is known, at an error rate that is measured.
 
 A row of a class the model was not trained on is searched for twice: among all other rows, where its class is known, and
 among the rows of other classes, where it is not. The first gives the rate of right answers, the second the conformal
@@ -20,17 +20,21 @@ Departures from the paper
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
 from fairground.deploy.index import MARK, TRIALS, Index
-from fairground.deploy.search import half_squared_lengths, search
+from fairground.deploy.inputs import EmbeddingInputs, read_inputs, thumbnail
+from fairground.deploy.search import search
 from fairground.errors import DataError, FairgroundError, InputError, require
 from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
+from fairground.loading.class_folders import is_image_name
+from fairground.loading.image_dataset import ImageFiles
 from fairground.records.arrays import array_names, read_arrays, write_arrays
 
 #: the share of queries of unknown classes that may be given a class, by default
@@ -42,6 +46,8 @@ ROWS = 4000
 #: comparisons from which on the trials are kept in the folder
 _KEPT = 50_000_000
 _QUERIES = 256
+#: queries answered at once, at most, and classes named for each
+MOST, _CLASSES = 10_000, 3
 Tell = Callable[[int, int], None]
 
 
@@ -88,7 +94,7 @@ class OpenSetTrials:
             ascending = np.sort(self.unknown[mine])
             own[mine] = 1 - np.searchsorted(ascending, self.unknown[mine], side="left") / len(mine)
         passes = (1 + self._sum_of_shares(self.unknown, own)) / self.n_classes <= rate
-        found, interval = mean_over_classes(passes, self.classes)
+        found, interval = class_mean(passes, self.classes), Bootstrap().of_mean(passes, self.classes, over_classes=True)
         if found == 0:
             # Drawing from zeros gives zeros. Of K rates in [0, 1] with mean m all are 0 with a chance of (1 - m)^K.
             return 0.0, 0.0, 1 - ((1 - interval.confidence) / 2) ** (1 / self.n_classes)
@@ -107,8 +113,8 @@ class OpenSetTrials:
         """Return the share of known queries that get their class at a threshold, with its interval over classes."""
         if not self.has_own.any():
             return None
-        found = self.is_right & (self.known >= threshold)
-        return mean_over_classes(found[self.has_own], self.classes[self.has_own])
+        found, classes = (self.is_right & (self.known >= threshold))[self.has_own], self.classes[self.has_own]
+        return class_mean(found, classes), Bootstrap().of_mean(found, classes, over_classes=True)
 
     def right_share(self, threshold: float, votes: int) -> float | None:
         """Return how often an answer with so many votes is right when the class is known; one of each is added."""
@@ -132,11 +138,6 @@ def class_mean(values: np.ndarray, classes: np.ndarray) -> float:
     """Return the mean of the means of each class."""
     _, group, sizes = np.unique(classes, return_inverse=True, return_counts=True)
     return float(np.mean(np.bincount(group, weights=values) / sizes))
-
-
-def mean_over_classes(values: np.ndarray, classes: np.ndarray) -> tuple[float, BootstrapInterval]:
-    """Return the mean of the means of each class, with its interval over classes."""
-    return class_mean(values, classes), Bootstrap().of_mean(values, classes, over_classes=True)
 
 
 def vote(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -227,19 +228,14 @@ def rule_of(
     return DecisionRule(n_rows=len(index), threshold=found, fpir=fpir, trials=trials)
 
 
-def untrained_classes(index: Index) -> np.ndarray:
-    """Return the numbers of the index's classes whose names are not among those the model was trained on."""
-    trained = set(index.model.metadata.classes)
-    present = [] if index.labels is None else np.unique(index.labels[index.ids]).tolist()
-    return np.array([label for label in present if index.info.class_names[label] not in trained], np.int64)
-
-
 def trials_of(index: Index, tell: Tell = lambda *_: None) -> OpenSetTrials:
     """Return the trials of an index with labels; those of a large one are kept in its folder."""
     require(index.labels is not None, "the rows of this index have no classes, so none can be left out", DataError)
     assert index.labels is not None
     labels = np.asarray(index.labels[index.ids], np.int64)
-    rows = spread_rows(labels, untrained_classes(index))
+    trained = set(index.model.metadata.classes)
+    untrained = [label for label in np.unique(labels).tolist() if index.info.class_names[label] not in trained]
+    rows = spread_rows(labels, np.array(untrained, np.int64))
     require(len(rows) > 0, "the model was trained on every class of this index, so none can stand for an unknown one")
     require(len(np.unique(labels)) >= 2, "an index of one class has no other class to take a query for")
     key = hashlib.sha256((index.folder / MARK).read_bytes() + index.model.metadata.weights_sha256.encode()).hexdigest()
@@ -269,7 +265,6 @@ def open_set_trials(
     """Return what `rows` of an index (n, d) score as queries; raw ones compare by Euclidean distance."""
     unknown, known = np.empty(len(rows)), np.empty(len(rows))
     nearest = np.full((len(rows), VOTERS), -1, np.int64)
-    half_squares = half_squared_lengths(embeddings) if is_raw else None
     for begin in range(0, len(rows), _QUERIES):
         some = slice(begin, begin + _QUERIES)
         queries, own = embeddings[rows[some]], labels[rows[some]]
@@ -277,9 +272,9 @@ def open_set_trials(
         def of_same_class(numbers: slice, others: slice, own: np.ndarray = own) -> np.ndarray:
             return np.asarray(own[numbers, None] == labels[others])
 
-        strangers = search(queries, embeddings, 1, is_raw=is_raw, half_squares=half_squares, forbid=of_same_class)
+        strangers = search(queries, embeddings, 1, is_raw=is_raw, forbid=of_same_class)
         unknown[some] = strangers.similarities[:, 0]
-        found = search(queries, embeddings, VOTERS + 1, is_raw=is_raw, half_squares=half_squares)
+        found = search(queries, embeddings, VOTERS + 1, is_raw=is_raw)
         # A row is left out of its own neighbours by its number: another may be as similar.
         is_other = found.numbers != rows[some, None]
         order = np.argsort(~is_other, axis=1, kind="stable")[:, :VOTERS]
@@ -313,3 +308,135 @@ def spread_rows(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
         for begin, end in zip(begins, ends, strict=True)
     ]
     return np.sort(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Neighbour:
+    """One row of the index; `id` is its identifier, for `fairground index remove --ids`."""
+
+    id: int
+    name: str
+    label: str | None
+    similarity: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearestClass:
+    """A class with the similarity of its nearest row."""
+
+    label: str
+    similarity: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryDecision:
+    """`is_known` is None where there is no threshold. `label` is the class voted for by `votes` of `voters` rows.
+
+    `confidence` is measured on the index: of a named class, how often such an answer is right when the class is known;
+    of "unknown", how often it is right at such a score when half of the pictures are unknown. `unknown_rate` is the
+    share at most of pictures of unknown classes that score as high.
+    """
+
+    is_known: bool | None
+    label: str | None
+    votes: int
+    voters: int
+    confidence: float | None = None
+    unknown_rate: float | None = None
+
+    @property
+    def text(self) -> str:
+        sure = "" if self.confidence is None else f", confidence {100 * self.confidence:.0f} %"
+        if self.is_known is None:
+            return "no decision"
+        if not self.is_known:
+            return f"unknown{sure}"
+        if self.label is None:
+            return "known"
+        return f"{self.label}{sure} ({self.votes} of {self.voters} nearest)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryResult:
+    """One query's neighbours, most similar first; `truth` is its class where the queries came with classes."""
+
+    query: str
+    decision: QueryDecision
+    classes: tuple[NearestClass, ...]
+    neighbours: tuple[Neighbour, ...]
+    truth: str | None
+    is_truth_indexed: bool
+    picture: bytes | None
+
+    @property
+    def is_right(self) -> bool | None:
+        """Whether the decision is right: the class where it is indexed, unknown where it is not; None if not known."""
+        if self.truth is None or self.decision.is_known is None:
+            return None
+        if not self.is_truth_indexed:
+            return not self.decision.is_known
+        return self.decision.is_known and self.decision.label == self.truth
+
+
+def read_queries(paths: Sequence[str | Path]) -> list[EmbeddingInputs]:
+    """Return the queries: single pictures as one set, and each folder, table or file of features as its own."""
+    pictures = [Path(path).expanduser() for path in paths]
+    pictures = [path for path in pictures if path.is_file() and is_image_name(path.name)]
+    if len(pictures) == len(paths) > 1:
+        root = pictures[0].parent
+        return [EmbeddingInputs(images=ImageFiles(pictures, root=root), names=tuple(str(path) for path in pictures))]
+    return [read_inputs(path) for path in paths]
+
+
+def query_index(
+    index: Index, data: EmbeddingInputs | str | Path, *, k: int = 10, rule: DecisionRule, pictures: bool = False
+) -> list[QueryResult]:
+    """Return the answer to every picture of `data`; `pictures` adds small ones of the queries."""
+    inputs = data if isinstance(data, EmbeddingInputs) else read_inputs(data)
+    require(len(inputs) <= MOST, f"at most {MOST:,} queries are answered at once; got {len(inputs):,}")
+    require(len(index) > 0, f"the index {index.folder} is empty; add rows with `fairground index add`")
+    matches = index.search(index.model.embed(inputs), max(k, VOTERS))
+    has_pictures = pictures and inputs.images.is_picture
+    indexed = set(index.class_names)
+    results = []
+    for query, name in enumerate(inputs.names):
+        nearest = zip(matches.numbers[query].tolist(), matches.similarities[query].tolist(), strict=True)
+        found = [
+            Neighbour(id=row, name=index.names[row], label=index.label(row), similarity=similarity)
+            for row, similarity in nearest
+            if row >= 0
+        ]
+        classes: dict[str, float] = {}
+        for one in found:
+            if one.label is not None:
+                classes.setdefault(one.label, one.similarity)
+        truth = None if inputs.labels is None else inputs.class_names[int(inputs.labels[query])]
+        results.append(
+            QueryResult(
+                query=name,
+                decision=_decision(index, found, rule),
+                classes=tuple(NearestClass(label=label, similarity=classes[label]) for label in [*classes][:_CLASSES]),
+                neighbours=tuple(found[:k]),
+                truth=truth,
+                is_truth_indexed=truth in indexed,
+                picture=thumbnail(inputs.images, query) if has_pictures else None,
+            )
+        )
+    return results
+
+
+def _decision(index: Index, found: Sequence[Neighbour], rule: DecisionRule) -> QueryDecision:
+    label, votes = None, 0
+    if index.labels is not None:
+        classes, counts = vote(np.array([[index.labels[neighbour.id] for neighbour in found[:VOTERS]]]))
+        label, votes = index.info.class_names[int(classes[0])], int(counts[0])
+    score, trials = found[0].similarity, rule.trials
+    is_known = None if rule.threshold is None else score >= rule.threshold
+    right = passing = None
+    if rule.threshold is not None and trials is not None:
+        right = trials.right_share(rule.threshold, votes) if is_known else trials.unknown_confidence(score)
+        passing = float(trials.p_value(np.array([score]))[0])
+    voters = min(VOTERS, len(found))
+    return QueryDecision(
+        is_known=is_known, label=label, votes=votes, voters=voters, confidence=right, unknown_rate=passing
+    )

@@ -51,7 +51,7 @@ def class_folders(folder: Path) -> ClassFolders:
     empty: list[str] = []
     others: list[str] = []
     for name in sub_folders(folder):
-        found = list(_files(folder / name, f"{name}/", (os.path.realpath(folder),)))
+        found = list(files_below(folder / name, f"{name}/", (os.path.realpath(folder),)))
         images = [path for path in found if is_image_name(path)]
         others.extend(path for path in found if not is_image_name(path))
         (names if images else empty).append(name)
@@ -69,7 +69,7 @@ def is_image_name(path: str) -> bool:
     return os.path.splitext(path)[1].lower() in SUFFIXES  # noqa: PTH122 (thousands of plain strings)
 
 
-def _files(folder: Path, prefix: str, above: tuple[str, ...]) -> Iterator[str]:
+def files_below(folder: Path, prefix: str = "", above: tuple[str, ...] = ()) -> Iterator[str]:
     """Yield the files below a folder in order of name; a link back to a folder above is a loop and is not followed."""
     real = os.path.realpath(folder)
     if real in above:
@@ -80,7 +80,7 @@ def _files(folder: Path, prefix: str, above: tuple[str, ...]) -> Iterator[str]:
         if _is_hidden(entry.name):
             continue
         if _is_folder(entry):
-            yield from _files(folder / entry.name, f"{prefix}{_clean(entry)}/", (*above, real))
+            yield from files_below(folder / entry.name, f"{prefix}{_clean(entry)}/", (*above, real))
         else:
             # A broken link counts as a file, and so does one to itself: named as missing instead of vanishing.
             yield f"{prefix}{_clean(entry)}"
