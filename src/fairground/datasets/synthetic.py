@@ -78,7 +78,6 @@ class SyntheticDataset(Dataset):
         )
 
     def _sizes(self, n: int) -> list[int]:
-        """The class sizes of a half with `n` classes."""
         steps = np.arange(n) / max(n - 1, 1)
         sizes = np.maximum(np.round(self.per_class * self.imbalance**-steps), 1).astype(int)
         sizes[n - self.lone_classes :] = 1

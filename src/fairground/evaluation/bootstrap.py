@@ -53,9 +53,8 @@ class Bootstrap:
     def of_clustering(self, metric: ClusteringMetric, tables: Sequence[Contingency]) -> BootstrapInterval:
         """Return the interval of a score averaged over clusterings; these stay, a class drawn twice counts twice."""
         scores = [
-            float(np.mean([metric.score(_drawn(table, drawn)) for table in tables]))
-            for some in self._draws(int(tables[0].classes.max()) + 1)
-            for drawn in some
+            float(np.mean([metric.score(_drawn(table, times)) for table in tables]))
+            for times in self._times(tables[0].classes)
         ]
         return self._interval(float(np.mean([metric.score(table) for table in tables])), np.array(scores))
 
@@ -64,23 +63,23 @@ class Bootstrap:
         _, group = np.unique(classes[curve.query], return_inverse=True)
         whole = curve.verification
         scores = []
-        for some in self._draws(int(group.max()) + 1):
-            for drawn in some:
-                weight = np.bincount(drawn, minlength=some.shape[1])[group]
-                genuine = np.bincount(curve.place, weights=weight, minlength=len(whole.genuine))
-                scores.append(metric.score(replace(whole, genuine=genuine)))
+        for times in self._times(group):
+            genuine = np.bincount(curve.place, weights=times[group], minlength=len(whole.genuine))
+            scores.append(metric.score(replace(whole, genuine=genuine)))
         return self._interval(metric.score(whole), np.array(scores))
 
     def of_open_set(self, metric: OpenSetMetric, trials: OpenSet, classes: np.ndarray) -> BootstrapInterval:
         """Return the interval of an open-set score; queries are drawn by class, references stay as they are."""
         _, group = np.unique(classes, return_inverse=True)
-        scores = []
-        for some in self._draws(int(group.max()) + 1):
-            for drawn in some:
-                weights = np.bincount(drawn, minlength=some.shape[1])[group].astype(np.float64)
-                if (weights * trials.is_known).any():
-                    scores.append(metric.score(replace(trials, weights=weights)))
+        weights = [times[group].astype(np.float64) for times in self._times(group)]
+        drawn = [some for some in weights if (some * trials.is_known).any()]
+        scores = [metric.score(replace(trials, weights=some)) for some in drawn]
         return self._interval(metric.score(trials), np.array(scores))
+
+    def _times(self, group: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield, for each draw, how often each class of `group` comes up."""
+        n_classes = int(group.max()) + 1
+        return (np.bincount(drawn, minlength=n_classes) for some in self._draws(n_classes) for drawn in some)
 
     def _draws(self, n_classes: int) -> Iterator[np.ndarray]:
         """Yield drawn class numbers (k, n_classes), a bounded number of draws at a time."""
@@ -100,8 +99,8 @@ class Bootstrap:
         )
 
 
-def _drawn(table: Contingency, drawn: np.ndarray) -> Contingency:
+def _drawn(table: Contingency, times: np.ndarray) -> Contingency:
     """Return the table with each class counted as often as it was drawn."""
-    counts = table.counts * np.bincount(drawn, minlength=len(drawn))[table.classes]
+    counts = table.counts * times[table.classes]
     kept = counts > 0
     return Contingency(classes=table.classes[kept], clusters=table.clusters[kept], counts=counts[kept])

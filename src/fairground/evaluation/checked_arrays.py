@@ -74,7 +74,6 @@ def as_label_sets(labels: Labels, n: int, what: str = "labels") -> list[frozense
 
 
 def as_column(values: Any, n: int, what: str) -> np.ndarray:
-    """Return one value per row as an array (n,)."""
     column = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
     require(
         column.ndim == 1 and len(column) == n,
@@ -95,7 +94,6 @@ def coded(queries: np.ndarray, references: np.ndarray | None) -> Coded:
 
 
 def row_numbers(rows: Any, n: int) -> np.ndarray | None:
-    """Return row numbers 0..n-1 as an array, or None."""
     if rows is None:
         return None
     chosen = np.asarray(rows)

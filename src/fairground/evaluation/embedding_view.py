@@ -145,7 +145,6 @@ class EmbeddingView:
 
     @property
     def row_classes(self) -> np.ndarray:
-        """The class of each row, as 0..C-1."""
         require(self.classes is not None, "this needs one label per row; got sets of labels or none", DataError)
         assert self.classes is not None
         return self.classes.queries
@@ -277,7 +276,6 @@ class EmbeddingView:
 
     @cached_property
     def contingencies(self) -> tuple[Contingency, ...]:
-        """How classes and clusters overlap, in each clustering."""
         return tuple(contingency(self.row_classes, clusters.assignment) for clusters in self.clusterings)
 
     @cached_property

@@ -101,7 +101,6 @@ def _offsets(sizes: np.ndarray) -> np.ndarray:
 
 
 def lists_from_sets(query_sets: Sequence[frozenset], reference_sets: Sequence[frozenset]) -> Iterable[np.ndarray]:
-    """Yield, for every query, the references that share a label with it."""
     rows_of: dict[object, list[int]] = {}
     for row, labels in enumerate(reference_sets):
         for label in labels:

@@ -37,11 +37,9 @@ class PcaHead(Head):
         self.layer = nn.Linear(n_features, embedding_dim)
 
     def fit(self, blocks: Iterable[Tensor]) -> None:
-        """Start from the principal axes of these features."""
         self.start_from(principal_axes(blocks, standardise=self.standardise))
 
     def start_from(self, found: PrincipalAxes) -> None:
-        """Start from principal axes that are known."""
         require(
             self.embedding_dim < found.n,
             f"pca.embedding_dim must be below the number of training images, {found.n}, for {found.n} points have no "
@@ -58,5 +56,4 @@ class PcaHead(Head):
 
 
 def _largest_power_below(n: int) -> int:
-    """Return the largest power of two below a number, 1 at least."""
     return 1 << max(0, (max(1, n - 1)).bit_length() - 1)

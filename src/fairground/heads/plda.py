@@ -51,11 +51,9 @@ class PldaHead(Head):
         self.layer = nn.Linear(n_features, dim)
 
     def fit_classes(self, blocks: Iterable[Tensor], labels: Tensor) -> None:
-        """Start from the scatter of these features within and between their classes."""
         self.start_from(class_scatter(blocks, labels))
 
     def start_from(self, found: ClassScatter) -> None:
-        """Start from scatter that is known."""
         weight = self._projection(found)
         if self.embedding_dim < len(weight):
             weight = _first_axes(weight, found.total, self.embedding_dim)

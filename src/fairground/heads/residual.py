@@ -37,7 +37,6 @@ class ResidualHead(Head):
         self.register_buffer("mean", torch.zeros(n_features))
 
     def fit(self, blocks: Iterable[Tensor]) -> None:
-        """Take the mean of these features."""
         if not self.centre:
             return
         n, total = 0, torch.zeros(self.embedding_dim, dtype=torch.float64)

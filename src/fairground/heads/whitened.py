@@ -41,11 +41,9 @@ class WhitenedHead(Head):
         self.layer = nn.Linear(n_features, embedding_dim)
 
     def fit(self, blocks: Iterable[Tensor]) -> None:
-        """Start from the principal axes of these features and the spread along them."""
         self.start_from(principal_axes(blocks, standardise=False))
 
     def start_from(self, found: PrincipalAxes) -> None:
-        """Start from principal axes that are known."""
         require(
             self.embedding_dim < found.n,
             f"whitened.embedding_dim must be below the number of training images, {found.n}, for {found.n} points have "

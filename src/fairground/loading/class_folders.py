@@ -13,7 +13,6 @@ _ENDINGS = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".7z", ".r
 
 
 def refuse_archive(path: Path) -> None:
-    """Refuse a file that must be unpacked first."""
     ending = next((one for one in sorted(_ENDINGS, key=len, reverse=True) if path.name.lower().endswith(one)), "")
     folder = path.with_name(path.name[: -len(ending)]) if ending else path
     require(
@@ -65,7 +64,6 @@ def class_folders(folder: Path) -> ClassFolders:
 
 
 def is_image_name(path: str) -> bool:
-    """Tell whether a file is an image by the end of its name."""
     return os.path.splitext(path)[1].lower() in SUFFIXES  # noqa: PTH122 (thousands of plain strings)
 
 

@@ -27,7 +27,6 @@ class Columns:
 
     @property
     def names(self) -> list[str]:
-        """The columns' names, in the file's order."""
         return list(self._columns)
 
     def pick(self, *names: str) -> str | None:
@@ -37,7 +36,6 @@ class Columns:
         return there[0] if there else None
 
     def text(self, name: str) -> list[str]:
-        """Return a column that the file must have."""
         require(
             name in self._columns,
             f"{self.path} has no column '{name}'.{nearest(name, self._columns)} It has: "
@@ -56,7 +54,6 @@ class Columns:
         return np.array(found, dtype=bool)
 
     def blank(self, name: str) -> np.ndarray:
-        """Return which cells of a column are empty."""
         return np.array([not word.strip() for word in self.text(name)], dtype=bool)
 
     def integers(self, name: str, blank: int | None = None) -> np.ndarray:
@@ -76,7 +73,6 @@ class Columns:
         return np.array(numbers, dtype=np.int64)
 
     def require_filled(self, name: str) -> None:
-        """Refuse a column with an empty cell."""
         if self.blank(name).any():
             self._refuse(name, int(self.blank(name).argmax()), "filled")
 
@@ -86,7 +82,6 @@ class Columns:
 
 
 def read_columns(path: Path) -> Columns:
-    """Return the columns of a CSV or Parquet file."""
     if path.suffix.lower() in (".parquet", ".pq"):
         table = read_parquet(path)
         values = {name: table.column(name).to_pylist() for name in table.column_names}

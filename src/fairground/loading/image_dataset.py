@@ -396,7 +396,6 @@ class OfficialDataset(PhotoDataset):
 
 
 def first_with(places: Sequence[Path], entry: str) -> Path | None:
-    """Return the first of some folders that has a certain entry."""
     return next((place for place in places if (place / entry).exists()), None)
 
 
@@ -410,7 +409,6 @@ def read_words(path: Path, *, n_words: int, header: int = 0) -> list[list[str]]:
 
 
 def integers(path: Path, words: list[str]) -> np.ndarray:
-    """Return a column of an official list as numbers."""
     try:
         return np.array([int(word) for word in words], dtype=np.int64)
     except ValueError as error:

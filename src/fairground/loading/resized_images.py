@@ -202,7 +202,6 @@ def list_caches() -> list[CacheEntry]:
 
 
 def find_cache(entries: list[CacheEntry], key: str) -> CacheEntry:
-    """Return the cache whose key begins so."""
     fitting = [entry for entry in entries if entry.key.startswith(key)]
     keys = [entry.key for entry in entries]
     require(bool(key) and len(fitting) > 0, f"no cache '{key}'.{nearest(key, keys)} `fairground data caches` shows all")
@@ -297,7 +296,6 @@ class PreparedImages(Images):
         )
 
     def require_side(self, shorter_side: int) -> None:
-        """Refuse a shorter side above the one that was prepared."""
         require(
             shorter_side <= self.side,
             f"images are prepared with a shorter side of {self.side}, but {shorter_side} is asked for; "

@@ -7,7 +7,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from fairground.contracts.model import PlannedTransform, Preprocessing
+from fairground.contracts.model import Augmentation, PlannedTransform, Preprocessing
 from fairground.contracts.table import Images
 from fairground.errors import DataError, require
 
@@ -85,7 +85,6 @@ def _widest_allowed(sizes: np.ndarray, ratio: tuple[float, float]) -> np.ndarray
 
 
 def _boxes(corner: np.ndarray, cut: np.ndarray) -> np.ndarray:
-    """Return boxes from (top, left) and (height, width)."""
     return np.concatenate([corner[:, ::-1], (corner + cut)[:, ::-1]], axis=1)
 
 
@@ -102,7 +101,6 @@ def resized_sizes(sizes: np.ndarray, shorter_side: int | None) -> np.ndarray:
 
 
 def require_one_size(sizes: np.ndarray) -> None:
-    """Refuse images that cannot be stacked."""
     require(
         len(sizes) > 0 and bool((sizes == sizes[0]).all()),
         "photographs of different sizes cannot be stacked whole; use a transform that cuts, such as plain",
@@ -139,7 +137,6 @@ def gray(images: Tensor) -> Tensor:
 
 
 def brighten(images: Tensor, factors: Tensor) -> Tensor:
-    """Return images multiplied by `factors` (n,)."""
     return _blend(torch.zeros_like(images), images, factors)
 
 
@@ -229,7 +226,18 @@ def lose_colour(images: Tensor, is_chosen: Tensor) -> Tensor:
 
 
 class PhotographTransform(PlannedTransform):
-    """Evaluates the middle square of each image after its shorter side was resized, as the network wants it."""
+    """Trains on random crops and evaluates the middle square of each image after its shorter side was resized.
+
+    A training crop covers a random share of the image within `area`, with a `ratio` of width to height; the image is
+    `resized` first where that is set. `gray` and `flip` are probabilities; `colours` are the amounts of `jitter`.
+    """
+
+    resized: int | None = None
+    area: tuple[float, float]
+    ratio: tuple[float, float]
+    gray: float = 0.0
+    colours: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    flip: float
 
     def __init__(self, preprocessing: Preprocessing, side: int, shorter_side: int) -> None:
         name = type(self).__module__.rpartition(".")[2]
@@ -238,6 +246,26 @@ class PhotographTransform(PlannedTransform):
             1 <= side <= shorter_side, f"{name}.side must be in [1, {name}.shorter_side = {shorter_side}]; got {side}"
         )
         self.preprocessing, self.side, self.shorter_side = preprocessing, side, shorter_side
+
+    def boxes(self, sizes: np.ndarray, generator: torch.Generator) -> np.ndarray:
+        return random_resized_boxes(sizes, generator, area=self.area, ratio=self.ratio)
+
+    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
+        n = len(rows)
+        boxes = self.boxes(images.sizes(rows, shorter_side=self.resized), generator)
+        is_gray = random_flips(n, generator, self.gray) if self.gray else None
+        changes = jitter_draws(n, generator) if any(self.colours) else None
+        is_flipped = random_flips(n, generator, self.flip)
+
+        def make(part: slice) -> Tensor:
+            pixels = images.crops(rows[part], boxes[part], self.side, shorter_side=self.resized).to(generator.device)
+            if is_gray is not None:
+                pixels = lose_colour(pixels, is_gray[part])
+            if changes is not None:
+                pixels = jitter(pixels, self.colours, changes[:, part])
+            return self.preprocessing.apply(mirror(pixels, is_flipped[part]))
+
+        return Augmentation(n, make)
 
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
         boxes = central_boxes(images.sizes(rows, shorter_side=self.shorter_side), self.side)

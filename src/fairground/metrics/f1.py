@@ -30,5 +30,4 @@ class F1Metric(ClusteringMetric):
 
 
 def _pairs(sizes: np.ndarray) -> float:
-    """Return the number of pairs within parts of these sizes."""
     return float((sizes * (sizes - 1.0) / 2).sum())

@@ -26,6 +26,5 @@ class FnmrMetric(VerificationMetric):
         self.fmr = fmr
 
     def score(self, curve: Verification) -> float:
-        """Return the share of genuine pairs refused."""
         allowed = curve.passing <= self.fmr * curve.n_impostors
         return float(curve.refused[allowed].min(initial=curve.genuine.sum()) / curve.genuine.sum())

@@ -37,7 +37,6 @@ class RhoRegulariser(Regulariser):
         self.p_switch, self.reading = p_switch, reading
 
     def check_loss(self, loss: Loss) -> None:
-        """Refuse losses that do not rank."""
         require(Triplets in loss.accepts, f"regulariser rho changes triplets; {type(loss).__name__} takes none")
 
     def change_tuples(self, tuples: Tuples, labels: Tensor, *, generator: torch.Generator | None = None) -> Tuples:

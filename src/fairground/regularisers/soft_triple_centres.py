@@ -33,7 +33,6 @@ class SoftTripleCentresRegulariser(Regulariser):
         self.weight, self.divisor = weight, divisor
 
     def check_loss(self, loss: Loss) -> None:
-        """Refuse losses without several centres per class."""
         require(
             _centres(loss) is not None,
             f"regulariser soft_triple_centres needs a loss with several centres per class, such as soft_triple or "

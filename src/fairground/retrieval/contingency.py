@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from fairground.contracts.metric import Contingency
+from fairground.retrieval.ranks import blocks
 
 #: terms of the expected information evaluated at once
 TERMS = 2**20
@@ -46,14 +47,9 @@ def expected_mutual_information(class_sizes: np.ndarray, cluster_sizes: np.ndarr
     weight = np.outer(n_mine, n_theirs).ravel().astype(np.float64)
     n_terms = np.minimum(a, b) - np.maximum(a + b - n, 1) + 1
     total = 0.0
-    ends = np.cumsum(n_terms)
-    start = 0
-    while start < len(a):
-        done = ends[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, done + TERMS, side="right")))
-        here = slice(start, stop)
+    for span in blocks(n_terms, TERMS):
+        here = slice(*span)
         total += float(weight[here] @ _terms(a[here], b[here], n_terms[here], n, log_factorial))
-        start = stop
     return total
 
 

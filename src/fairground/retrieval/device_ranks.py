@@ -45,7 +45,6 @@ class DeviceSearchPlan:
 
 
 def rank_on_device(plan: DeviceSearchPlan, relevant: Relevant) -> Ranked:
-    """Return the ranked relevant references of the queries in `relevant`."""
     offsets = relevant.offsets
     n_queries = len(offsets) - 1
     step = max(1, N_SCORES // len(plan.kind))

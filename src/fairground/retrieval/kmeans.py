@@ -120,7 +120,6 @@ class _State:
                 empty = empty[1:]
 
     def squared_distances(self) -> np.ndarray:
-        """Return the squared distance of every point to its centroid."""
         out = np.empty(len(self.points))
 
         def work(begin: int, end: int) -> None:

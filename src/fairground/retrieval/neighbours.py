@@ -61,7 +61,6 @@ def take_nearest(scores: np.ndarray, index: np.ndarray, best: np.ndarray, number
 
 @numba.njit(nogil=True, cache=True)
 def take_best(scores: np.ndarray, mine: np.ndarray, theirs: np.ndarray, own: np.ndarray, other: np.ndarray) -> None:
-    """Update each query's best scores from a tile."""
     for i in range(len(mine)):
         for j in range(len(theirs)):
             if theirs[j] == mine[i]:

@@ -54,7 +54,6 @@ def blocks(n_relevant: np.ndarray, limit: int) -> Iterator[tuple[int, int]]:
 
 
 def rank(plan: SearchPlan, relevant: Relevant, *, threads: int) -> Ranked:
-    """Return the ranked relevant references of the queries in `relevant`."""
     work = _Block(plan, relevant, threads)
     work.read()
     work.sort()
@@ -82,7 +81,6 @@ class _Block:
         self.kept: dict[tuple[int, int], np.ndarray] = {}
 
     def read(self) -> None:
-        """Fill in the scores of the relevant references."""
         edge, n_columns = self.plan.edge, self.plan.references.n_tiles
         rows = np.repeat((self.start + np.arange(self.n_queries)) // edge, np.diff(self.offsets))
         is_wanted = np.zeros((self.plan.queries.n_tiles, n_columns), bool)
@@ -103,7 +101,10 @@ class _Block:
         """Put each query's references best first; equal ones stay in the order of their numbers."""
 
         def work(begin: int, end: int) -> None:
-            threshold_counts.sort_thresholds(self.offsets, self.scores, self.where, begin, end)
+            here = slice(self.offsets[begin], self.offsets[end])
+            query = np.repeat(np.arange(begin, end), np.diff(self.offsets[begin : end + 1]))
+            order = np.lexsort((-self.scores[here], query))
+            self.scores[here], self.where[here] = self.scores[here][order], self.where[here][order]
 
         share_stretches(self.n_queries, STEP, work, self.threads)
 

@@ -41,8 +41,9 @@ class DuplicateRows:
         """Overwrite the duplicates' columns in the products of query tile `row` and reference tile `column`."""
         edge = self._queries.edge
         here = self.stand_in[column * edge : (column + 1) * edge]
-        if (here >= 0).any():
-            fill_columns(scores, here, self._products(row))
+        places = np.flatnonzero(here >= 0)
+        if len(places):
+            scores[:, places] = self._products(row)[:, here[places]]
 
     def _products(self, row: int) -> np.ndarray:
         """Return the products of a query tile with all standing rows; the last ones made are kept."""
@@ -130,9 +131,12 @@ class SearchPlan:
             real = (slice(lengths.shape[0] if lengths.ndim == 2 else None), slice(lengths.shape[-1]))
             np.subtract(result[real], lengths, out=workspace.scores[real])
             result = workspace.scores
-        forbid_own(result, self.own[rows], column * self.edge)
+        place = self.own[rows] - column * self.edge
+        mine = np.flatnonzero((place >= 0) & (place < self.edge))
+        result[mine, place[mine]] = -np.inf
         if self.groups is not None:
-            forbid_groups(result, self.groups[0][rows], self.groups[1][columns])
+            is_left_out = self.groups[0][rows, None] == self.groups[1][columns]
+            result[: is_left_out.shape[0], : is_left_out.shape[1]][is_left_out] = -np.inf
         return result
 
     def row_scores(self, row: int, workspace: TileWorker) -> Iterator[tuple[slice, slice, np.ndarray]]:
@@ -145,10 +149,11 @@ class SearchPlan:
 
 
 def find_duplicate_rows(queries: Tiles, references: Tiles) -> DuplicateRows | None:
-    """Return the references that occur more than once, or None."""
     word = np.uint64 if references.dtype == np.float64 else np.uint32
     tiles = (np.ascontiguousarray(references.tile(tile)).view(word) for tile in range(references.n_tiles))
-    hashes = np.concatenate([hash_rows(bits) for bits in tiles])[: references.n]
+    # Equal for equal rows and seldom otherwise: an odd multiplier per column, from Knuth's multiplicative sequence.
+    factors = np.arange(1, 2 * references.source.shape[1], 2, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    hashes = np.concatenate([np.matmul(bits, factors) for bits in tiles])[: references.n]
     _, kind, count = np.unique(hashes, return_inverse=True, return_counts=True)
     suspects = np.flatnonzero(count[kind] > 1)
     if len(suspects) == 0:
@@ -166,29 +171,6 @@ def find_duplicate_rows(queries: Tiles, references: Tiles) -> DuplicateRows | No
 
 
 @numba.njit(nogil=True, cache=True)
-def hash_rows(bits: np.ndarray) -> np.ndarray:
-    """Return a number for each row that is equal for equal rows and seldom otherwise."""
-    out = np.empty(bits.shape[0], np.uint64)
-    for i in range(bits.shape[0]):
-        total = np.uint64(0)
-        for j in range(bits.shape[1]):
-            # An odd multiplier for each column, from Knuth's multiplicative sequence.
-            factor = np.uint64(2 * j + 1) * np.uint64(0x9E3779B97F4A7C15) | np.uint64(1)
-            total += np.uint64(bits[i, j]) * factor
-        out[i] = total
-    return out
-
-
-@numba.njit(nogil=True, cache=True)
-def fill_columns(scores: np.ndarray, stand_in: np.ndarray, products: np.ndarray) -> None:
-    """Copy each duplicate's column from the products with the standing rows."""
-    for j in range(len(stand_in)):
-        if stand_in[j] >= 0:
-            for i in range(scores.shape[0]):
-                scores[i, j] = products[i, stand_in[j]]
-
-
-@numba.njit(nogil=True, cache=True)
 def transpose(tile: np.ndarray, out: np.ndarray) -> None:
     """Write the transposed tile, in squares of 8 that stay in the nearest cache."""
     for i in range(0, tile.shape[0], 8):
@@ -196,20 +178,3 @@ def transpose(tile: np.ndarray, out: np.ndarray) -> None:
             for b in range(8):
                 for a in range(8):
                     out[j + b, i + a] = tile[i + a, j + b]
-
-
-@numba.njit(nogil=True, cache=True)
-def forbid_own(tile: np.ndarray, own: np.ndarray, column: int) -> None:
-    """Set each query's score with itself to minus infinity, if its place `own` is in the tile."""
-    for i in range(len(own)):
-        if column <= own[i] < column + tile.shape[1]:
-            tile[i, own[i] - column] = -np.inf
-
-
-@numba.njit(nogil=True, cache=True)
-def forbid_groups(tile: np.ndarray, row_group: np.ndarray, column_group: np.ndarray) -> None:
-    """Set the score of every pair of one group to minus infinity."""
-    for i in range(len(row_group)):
-        for j in range(len(column_group)):
-            if row_group[i] == column_group[j]:
-                tile[i, j] = -np.inf

@@ -16,8 +16,6 @@ MANY = 36
 FINENESS = 8
 #: entries a table has at most: a longer one would not stay in the nearest cache
 LONGEST = 8192
-#: length of the stretches sorted by insertion before they are merged
-RUN = 24
 
 
 class Thresholds(NamedTuple):
@@ -35,63 +33,7 @@ class Thresholds(NamedTuple):
 
 
 @numba.njit(nogil=True, cache=True)
-def sort_thresholds(offsets: np.ndarray, scores: np.ndarray, where: np.ndarray, start: int, stop: int) -> None:
-    """Put the thresholds of queries start..stop best first, in place; equal scores keep their order.
-
-    A merge sort written out: the library's own takes seconds to compile.
-    """
-    most = 0
-    for query in range(start, stop):
-        most = max(most, offsets[query + 1] - offsets[query])
-    spare_scores = np.empty(most, scores.dtype)
-    spare_where = np.empty(most, where.dtype)
-    for query in range(start, stop):
-        mine = scores[offsets[query] : offsets[query + 1]]
-        places = where[offsets[query] : offsets[query + 1]]
-        _insert(mine, places)
-        width = RUN
-        while width < len(mine):
-            for low in range(0, len(mine), 2 * width):
-                middle, high = min(low + width, len(mine)), min(low + 2 * width, len(mine))
-                _merge(mine, places, low, middle, high, spare_scores, spare_where)
-            width *= 2
-
-
-@numba.njit(nogil=True, cache=True)
-def _insert(scores: np.ndarray, where: np.ndarray) -> None:
-    """Sort each run of `RUN` by insertion."""
-    for i in range(len(scores)):
-        score, place = scores[i], where[i]
-        j = i
-        while j % RUN > 0 and scores[j - 1] < score:
-            scores[j], where[j] = scores[j - 1], where[j - 1]
-            j -= 1
-        scores[j], where[j] = score, place
-
-
-@numba.njit(nogil=True, cache=True)
-def _merge(
-    scores: np.ndarray, where: np.ndarray, low: int, middle: int, high: int, left: np.ndarray, left_where: np.ndarray
-) -> None:
-    """Merge the sorted stretches low..middle and middle..high; of equal scores the earlier stays first."""
-    n = middle - low
-    for i in range(n):
-        left[i], left_where[i] = scores[low + i], where[low + i]
-    i, j = 0, middle
-    for out in range(low, high):
-        if i == n:
-            return
-        if j == high or left[i] >= scores[j]:
-            scores[out], where[out] = left[i], left_where[i]
-            i += 1
-        else:
-            scores[out], where[out] = scores[j], where[j]
-            j += 1
-
-
-@numba.njit(nogil=True, cache=True)
 def table_length(n: int) -> int:
-    """Return how many entries the table of `n` thresholds has."""
     return min(n * FINENESS, LONGEST)
 
 

@@ -48,14 +48,12 @@ class Tiles:
         return min(self.edge, self.n - tile * self.edge)
 
     def tile(self, tile: int) -> np.ndarray:
-        """Return tile number `tile` as (edge, d)."""
         block = np.zeros((self.edge, self.source.shape[1]), self.dtype)
         here = np.arange(tile * self.edge, tile * self.edge + self.length(tile))
         block[: len(here)] = self.take(here)
         return block
 
     def take(self, places: np.ndarray) -> np.ndarray:
-        """Return the rows at some places of the order."""
         rows = self.index[places]
         is_run = len(rows) > 0 and rows[-1] - rows[0] == len(rows) - 1 and bool((np.diff(rows) == 1).all())
         # A run is read as one stretch of the file; picking rows one by one would copy them first.
@@ -71,7 +69,6 @@ class Tiles:
         return np.concatenate(squares)[: self.n] / 2
 
     def in_memory(self) -> "Tiles":
-        """Return the same tiles, computed once and kept in memory."""
         held = np.zeros((self.n_tiles * self.edge, self.source.shape[1]), self.dtype)
         for tile in range(self.n_tiles):
             held[tile * self.edge : (tile + 1) * self.edge] = self.tile(tile)
@@ -85,7 +82,6 @@ class HeldTiles(Tiles):
         return self.source[tile * self.edge : (tile + 1) * self.edge]
 
     def take(self, places: np.ndarray) -> np.ndarray:
-        """Return the rows at some places of the order."""
         some: np.ndarray = self.source[places]
         return some
 

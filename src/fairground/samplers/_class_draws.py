@@ -35,7 +35,6 @@ class ClassRows:
 
     @property
     def n_classes(self) -> int:
-        """The number of different labels."""
         return len(self.sizes)
 
     def draw(self, classes: Tensor, k: int, generator: torch.Generator, *, replace: bool = False) -> Tensor:

@@ -20,81 +20,6 @@ Mine = Literal["batch", "epoch"]
 _BLOCK = 65536
 
 
-class MemoryBank:
-    """One embedding for each of `n_rows` images, kept in float32.
-
-    An update overwrites; with `momentum` it moves only part of the way: new = momentum * old + (1 - momentum) * seen.
-    With `normalise` what is kept has length one.
-    Beyond `memory_limit` bytes the bank is an unnamed temporary file that is mapped into memory and vanishes with
-    the process.
-    """
-
-    def __init__(
-        self, n_rows: int, *, momentum: float = 0.0, normalise: bool = False, memory_limit: float = 4e9
-    ) -> None:
-        self._n_rows, self._momentum = n_rows, momentum
-        self._normalise, self._memory_limit = normalise, memory_limit
-        self._table: Tensor | None = None
-
-    @property
-    def table(self) -> Tensor:
-        """The embeddings (n_rows, d)."""
-        require(self._table is not None, "the memory bank is empty: `fill` must be called before the first batch")
-        assert self._table is not None
-        return self._table
-
-    def at(self, rows: Tensor) -> Tensor:
-        """Return the embeddings (b, d) of some rows (b,)."""
-        return self.table.index_select(0, rows.to(self.table.device))
-
-    def fill(self, embeddings: Tensor) -> None:
-        """Take the embeddings of all images, in order."""
-        require(
-            embeddings.ndim == 2 and len(embeddings) == self._n_rows,
-            f"the memory bank takes one embedding for each of {self._n_rows} images; got {tuple(embeddings.shape)}",
-            DataError,
-        )
-        if self._table is None or self._table.shape != embeddings.shape:
-            self._table = self._allocate(embeddings.shape[1])
-        for start in range(0, self._n_rows, _BLOCK):
-            block = slice(start, start + _BLOCK)
-            self._table[block] = self._checked(embeddings[block].detach().to(self._table))
-
-    def update(self, rows: Tensor, embeddings: Tensor) -> None:
-        """Take newer embeddings (b, d) of some rows (b,); of a row given several times the last one counts."""
-        seen = self._checked(embeddings.detach().to(self.table))
-        rows = rows.to(self.table.device)
-        # Writing to one place twice leaves the winner open, and with it the resumed run.
-        is_last = ~draws.mark_repeats(rows.flip(0).unsqueeze(0))[0].flip(0)
-        rows, seen = rows[is_last], seen[is_last]
-        if self._momentum > 0:
-            seen = self._checked(self._momentum * self.table[rows] + (1 - self._momentum) * seen)
-        self.table[rows] = seen
-
-    def state_dict(self) -> dict[str, Tensor]:
-        """Return the bank itself, if it has been filled."""
-        return {} if self._table is None else {"bank": self._table}
-
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        if "bank" in state:
-            self._table = self._allocate(state["bank"].shape[1])
-            self._table.copy_(state["bank"])
-
-    def _checked(self, embeddings: Tensor) -> Tensor:
-        # Nothing can be mined from what is not a number: better to stop here than to draw nonsense.
-        require(
-            bool(torch.isfinite(embeddings).all()), "the memory bank takes finite embeddings; got others", DivergedError
-        )
-        return normalize(embeddings) if self._normalise else embeddings
-
-    def _allocate(self, width: int) -> Tensor:
-        if 4 * self._n_rows * width <= self._memory_limit:
-            return torch.empty(self._n_rows, width)
-        with tempfile.TemporaryFile() as file:
-            # The mapping keeps the space of the closed and nameless file alive for as long as the bank lives.
-            return torch.from_numpy(np.memmap(file, dtype=np.float32, mode="w+", shape=(self._n_rows, width)))
-
-
 class BankSettings(TypedDict, total=False):
     """The settings of an `EmbeddedSampler`, which explains them."""
 
@@ -117,8 +42,9 @@ class EmbeddedSampler(draws.ClassSampler):
     `pool` is b*, the number of images that a batch of `per_class` images per class is chosen from. `mine` says when:
     each "batch" from the live bank, or a whole "epoch" of `n_batches` from the bank as it is before the first of them.
     `momentum` and `update` say what the bank makes of the embeddings seen in training, `normalise` puts them on the
-    unit sphere first. A `projection` above 0 mines in a random space of that many dimensions, a new one each batch.
-    Beyond `memory_limit` gigabytes the bank is kept on disk.
+    unit sphere first: an update overwrites or, with momentum, new = momentum * old + (1 - momentum) * seen. A
+    `projection` above 0 mines in a random space of that many dimensions, a new one each batch. Beyond `memory_limit`
+    gigabytes the bank is an unnamed temporary file that is mapped into memory and vanishes with the process.
     """
 
     needs_embeddings = True
@@ -154,8 +80,9 @@ class EmbeddedSampler(draws.ClassSampler):
         require(0 <= momentum < 1, f"sampler.momentum must be in [0, 1), where 0 overwrites; got {momentum}")
         require(projection >= 0, f"sampler.projection must be 0 (off) or a number of dimensions; got {projection}")
         require(memory_limit >= 0, f"sampler.memory_limit must be 0 or more gigabytes; got {memory_limit}")
-        self._bank = MemoryBank(len(labels), momentum=momentum, normalise=normalise, memory_limit=memory_limit * 1e9)
+        self._momentum, self._normalise, self._memory_limit = momentum, normalise, memory_limit * 1e9
         self._pool, self._mine, self._update, self._projection = pool, mine, update, projection
+        self._bank: Tensor | None = None
 
     @abstractmethod
     def choose(self, generator: torch.Generator) -> Tensor:
@@ -167,7 +94,7 @@ class EmbeddedSampler(draws.ClassSampler):
 
     def points(self, rows: Tensor, generator: torch.Generator) -> Tensor:
         """Return the bank's embeddings of `rows`, in the space batches are mined in."""
-        points = self._bank.at(rows)
+        points = self.bank.index_select(0, rows.to(self.bank.device))
         if self._projection > 0:
             size = (points.shape[1], self._projection)
             points = points @ (torch.randn(size, generator=generator, device=generator.device) / size[1] ** 0.5)
@@ -201,19 +128,60 @@ class EmbeddedSampler(draws.ClassSampler):
             generator=generator,
         )
 
+    @property
+    def bank(self) -> Tensor:
+        """One embedding per image (n, d), in float32."""
+        require(self._bank is not None, "the memory bank is empty: `fill` must be called before the first batch")
+        assert self._bank is not None
+        return self._bank
+
     def fill(self, embeddings: Tensor) -> None:
-        self._bank.fill(embeddings)
+        n_rows = len(self._classes.rows)
+        require(
+            embeddings.ndim == 2 and len(embeddings) == n_rows,
+            f"the memory bank takes one embedding for each of {n_rows} images; got {tuple(embeddings.shape)}",
+            DataError,
+        )
+        if self._bank is None or self._bank.shape != embeddings.shape:
+            self._bank = self._allocate(embeddings.shape[1])
+        for start in range(0, n_rows, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            self._bank[block] = self._checked(embeddings[block].detach().to(self._bank))
 
     def observe(self, rows: Tensor, embeddings: Tensor) -> None:
-        if self._update:
-            self._bank.update(rows, embeddings)
+        if not self._update:
+            return
+        seen = self._checked(embeddings.detach().to(self.bank))
+        rows = rows.to(self.bank.device)
+        # Of a row given several times the last counts: writing twice leaves the winner open, and the resumed run.
+        is_last = ~draws.mark_repeats(rows.flip(0).unsqueeze(0))[0].flip(0)
+        rows, seen = rows[is_last], seen[is_last]
+        if self._momentum > 0:
+            seen = self._checked(self._momentum * self.bank[rows] + (1 - self._momentum) * seen)
+        self.bank[rows] = seen
 
     def state_dict(self) -> dict[str, Tensor]:
-        return {**super().state_dict(), **self._bank.state_dict()}
+        return super().state_dict() | ({} if self._bank is None else {"bank": self._bank})
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         super().load_state_dict(state)
-        self._bank.load_state_dict(state)
+        if "bank" in state:
+            self._bank = self._allocate(state["bank"].shape[1])
+            self._bank.copy_(state["bank"])
+
+    def _checked(self, embeddings: Tensor) -> Tensor:
+        # Nothing can be mined from what is not a number: better to stop here than to draw nonsense.
+        is_finite = bool(torch.isfinite(embeddings).all())
+        require(is_finite, "the memory bank takes finite embeddings; got others", DivergedError)
+        return normalize(embeddings) if self._normalise else embeddings
+
+    def _allocate(self, width: int) -> Tensor:
+        shape = (len(self._classes.rows), width)
+        if 4 * shape[0] * width <= self._memory_limit:
+            return torch.empty(shape)
+        with tempfile.TemporaryFile() as file:
+            # The mapping keeps the space of the closed and nameless file alive for as long as the bank lives.
+            return torch.from_numpy(np.memmap(file, dtype=np.float32, mode="w+", shape=shape))
 
     def notes(self) -> tuple[str, ...]:
         n_rows = len(self._classes.rows)

@@ -57,7 +57,6 @@ class FixedTuplesSampler(BatchSampler):
         return self._tuples.numel() // self._batch_size
 
     def plan(self, generator: torch.Generator) -> Tensor:
-        """Return one pass over the tuples."""
         tuples = self._tuples
         if self._shuffle:
             tuples = tuples[torch.randperm(len(tuples), generator=generator, device=generator.device)]
@@ -65,7 +64,6 @@ class FixedTuplesSampler(BatchSampler):
 
 
 def _read(path: Path) -> np.ndarray:
-    """Return the tuples (m, t) listed in a file."""
     require(path.exists(), f"sampler.file must be a file that can be read; there is none at '{path}'")
     require(path.suffix in (".csv", ".txt", ".npz"), f"sampler.file must end in .csv, .txt or .npz; got '{path.name}'")
     require_file(path)

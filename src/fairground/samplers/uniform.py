@@ -36,7 +36,6 @@ class UniformSampler(BatchSampler):
         return max(1, self._n_rows // self._batch_size)
 
     def plan(self, generator: torch.Generator) -> Tensor:
-        """Return one pass over the split."""
         size = (self.n_batches, self._batch_size)
         if self._replace:
             return torch.randint(self._n_rows, size, generator=generator, device=generator.device)

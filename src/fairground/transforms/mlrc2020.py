@@ -12,11 +12,7 @@ Departures from the paper
     None. The text's "40 to 256 pixels" is this share of the area in the runner; `side` = 224 suits trunks trained so.
 """
 
-import numpy as np
-import torch
-from torch import Tensor
-
-from fairground.contracts.model import Augmentation, Images, Preprocessing, require
+from fairground.contracts.model import Preprocessing, require
 from fairground.loading import transform_steps as steps
 
 
@@ -40,15 +36,5 @@ class Mlrc2020Transform(steps.PhotographTransform):
             0 < narrowest <= widest, f"mlrc2020.narrowest must be in (0, mlrc2020.widest]; got {narrowest}, {widest}"
         )
         require(0 <= flip <= 1, f"mlrc2020.flip must be a probability in [0, 1]; got {flip}")
-        self.smallest_area, self.ratio, self.flip = smallest_area, (narrowest, widest), flip
-
-    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
-        sizes = images.sizes(rows, shorter_side=self.shorter_side)
-        boxes = steps.random_resized_boxes(sizes, generator, area=(self.smallest_area, 1.0), ratio=self.ratio)
-        is_flipped = steps.random_flips(len(rows), generator, self.flip)
-
-        def make(part: slice) -> Tensor:
-            pixels = images.crops(rows[part], boxes[part], self.side, shorter_side=self.shorter_side)
-            return self.preprocessing.apply(steps.mirror(pixels.to(generator.device), is_flipped[part]))
-
-        return Augmentation(len(rows), make)
+        self.area, self.ratio, self.flip = (smallest_area, 1.0), (narrowest, widest), flip
+        self.resized = shorter_side

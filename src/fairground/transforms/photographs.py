@@ -13,11 +13,7 @@ Departures from the paper
     None; `transform=mlrc2020` and `transform=roth2020` are this with the papers' numbers.
 """
 
-import numpy as np
-import torch
-from torch import Tensor
-
-from fairground.contracts.model import Augmentation, Images, Preprocessing, require
+from fairground.contracts.model import Preprocessing, require
 from fairground.loading import transform_steps as steps
 
 
@@ -47,30 +43,11 @@ class PhotographsTransform(steps.PhotographTransform):
             0 < narrowest <= widest,
             f"photographs.narrowest must be in (0, photographs.widest]; got {narrowest} and {widest}",
         )
-        for name, value in (("gray", gray), ("flip", flip)):
-            require(0 <= value <= 1, f"photographs.{name} must be a probability in [0, 1]; got {value}")
+        require(0 <= flip <= 1, f"photographs.flip must be a probability in [0, 1]; got {flip}")
+        self.area, self.ratio, self.flip = (smallest_area, 1.0), (narrowest, widest), flip
+        require(0 <= gray <= 1, f"photographs.gray must be a probability in [0, 1]; got {gray}")
         for name, value in (("brightness", brightness), ("contrast", contrast), ("saturation", saturation)):
             require(value >= 0, f"photographs.{name} must be at least 0; got {value}")
         require(0 <= hue <= 0.5, f"photographs.hue must be in [0, 0.5] of the circle; got {hue}")
         self.resized = shorter_side if resize_first else None
-        self.smallest_area, self.ratio = smallest_area, (narrowest, widest)
-        self.gray, self.flip = gray, flip
-        self.colours = (brightness, contrast, saturation, hue)
-
-    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
-        n = len(rows)
-        sizes = images.sizes(rows, shorter_side=self.resized)
-        boxes = steps.random_resized_boxes(sizes, generator, area=(self.smallest_area, 1.0), ratio=self.ratio)
-        is_gray = steps.random_flips(n, generator, self.gray) if self.gray else None
-        changes = steps.jitter_draws(n, generator) if any(self.colours) else None
-        is_flipped = steps.random_flips(n, generator, self.flip)
-
-        def make(part: slice) -> Tensor:
-            pixels = images.crops(rows[part], boxes[part], self.side, shorter_side=self.resized).to(generator.device)
-            if is_gray is not None:
-                pixels = steps.lose_colour(pixels, is_gray[part])
-            if changes is not None:
-                pixels = steps.jitter(pixels, self.colours, changes[:, part])
-            return self.preprocessing.apply(steps.mirror(pixels, is_flipped[part]))
-
-        return Augmentation(n, make)
+        self.gray, self.colours = gray, (brightness, contrast, saturation, hue)

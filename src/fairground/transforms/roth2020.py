@@ -19,17 +19,15 @@ from typing import Literal
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from fairground.contracts.model import Augmentation, Images, Preprocessing, require
+from fairground.contracts.model import Preprocessing, require
 from fairground.loading import transform_steps as steps
-
-_AREA, _RATIO = (0.08, 1.0), (3 / 4, 4 / 3)
-_GRAY, _JITTER, _FLIP = 0.2, (0.2, 0.2, 0.2, 0.2), 0.5
 
 
 class Roth2020Transform(steps.PhotographTransform):
     """`side` 0 is the variant's own: 256 for big, 224 otherwise; the paper's GoogLeNet runs used 227."""
+
+    area, ratio, flip = (0.08, 1.0), (3 / 4, 4 / 3), 0.5
 
     def __init__(
         self,
@@ -44,24 +42,12 @@ class Roth2020Transform(steps.PhotographTransform):
         side = side or (256 if variant == "big" else 224)
         super().__init__(preprocessing, side, shorter_side)
         self.variant = variant
+        if variant == "red":
+            self.resized = shorter_side
+        if variant == "adv":
+            self.gray, self.colours = 0.2, (0.2, 0.2, 0.2, 0.2)
 
-    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
-        n = len(rows)
-        resized = self.shorter_side if self.variant == "red" else None
-        sizes = images.sizes(rows, shorter_side=resized)
+    def boxes(self, sizes: np.ndarray, generator: torch.Generator) -> np.ndarray:
         if self.variant == "red":
-            boxes = steps.random_boxes(sizes, generator, self.side)
-        else:
-            boxes = steps.random_resized_boxes(sizes, generator, area=_AREA, ratio=_RATIO)
-        is_coloured = self.variant == "adv"
-        is_gray = steps.random_flips(n, generator, _GRAY) if is_coloured else None
-        changes = steps.jitter_draws(n, generator) if is_coloured else None
-        is_flipped = steps.random_flips(n, generator, _FLIP)
-
-        def make(part: slice) -> Tensor:
-            pixels = images.crops(rows[part], boxes[part], self.side, shorter_side=resized).to(generator.device)
-            if is_gray is not None and changes is not None:
-                pixels = steps.jitter(steps.lose_colour(pixels, is_gray[part]), _JITTER, changes[:, part])
-            return self.preprocessing.apply(steps.mirror(pixels, is_flipped[part]))
-
-        return Augmentation(n, make)
+            return steps.random_boxes(sizes, generator, self.side)
+        return super().boxes(sizes, generator)
