@@ -10,7 +10,7 @@ import pytest
 import fairground_site
 from fairground.papers.published import published_rows
 from fairground.spec.catalogue import ROOMS, list_room
-from fairground.spec.declarations import settings_of, tunable_of
+from fairground.spec.declarations import declared, settings_of
 from fairground.spec.load import protocol_names
 from fairground_site.choosing import PAGE, with_table
 from fairground_site.commands import command_page, commands, examples
@@ -60,7 +60,7 @@ def test_every_component_has_a_page_with_its_docstring_and_settings(room: str, p
                 assert (body if heading == "Formula" else prose(body)) in page
         for setting in settings_of(room, name):
             assert f"| `{setting}` |" in page, (room, name, setting)
-        for setting in tunable_of(room, name):
+        for setting in declared(room, name, "tunable", {}):
             row = next(line for line in page.splitlines() if line.startswith(f"| `{setting}` |"))
             assert row.split(" | ")[3].rstrip(" |"), (room, name, setting)
 

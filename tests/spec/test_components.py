@@ -10,15 +10,7 @@ import pytest
 from fairground.contracts.metric import Metric
 from fairground.errors import InputError
 from fairground.spec import catalogue
-from fairground.spec.declarations import (
-    SUPPLIED,
-    check_settings,
-    declared,
-    is_learnable,
-    reference_of,
-    settings_of,
-    tunable_of,
-)
+from fairground.spec.declarations import SUPPLIED, check_settings, declared, reference_of, settings_of
 
 COMPONENTS = [(room, name) for room in catalogue.ROOMS for name in catalogue.list_room(room)]
 
@@ -71,7 +63,7 @@ PUBLISHED = [
 
 @pytest.mark.parametrize(("room", "name"), SEARCHED)
 def test_ranges_are_read_as_the_class_has_them(room, name):
-    assert dict(tunable_of(room, name)) == dict(getattr(catalogue.find(room, name), "tunable", {}))
+    assert dict(declared(room, name, "tunable", {})) == dict(getattr(catalogue.find(room, name), "tunable", {}))
 
 
 @pytest.mark.parametrize(("room", "name"), PUBLISHED)
@@ -102,7 +94,8 @@ def test_a_loss_is_learnable_exactly_when_it_has_parameters(name):
     kind = catalogue.find("losses", name)
     supplied = {"n_classes": 5, "embedding_dim": 4}
     taken = {key: value for key, value in supplied.items() if key in inspect.signature(kind).parameters}
-    assert is_learnable(name) == any(parameter.requires_grad for parameter in kind(**taken).parameters())
+    has_weights = any(parameter.requires_grad for parameter in kind(**taken).parameters())
+    assert declared("losses", name, "is_learnable", False) == has_weights
 
 
 @pytest.mark.parametrize("name", catalogue.list_room("metrics"))
@@ -114,9 +107,9 @@ def test_metrics_are_read_as_the_class_has_them(name):
 
 @pytest.mark.parametrize("name", ["my_lab.loss:MyLoss", "no_such_loss", "../cli/main", "x" * 10_000, ""])
 def test_of_a_part_that_is_not_ours_nothing_is_read(name):
-    assert tunable_of("losses", name) == {}
+    assert declared("losses", name, "tunable", {}) == {}
     assert reference_of("losses", name) is None
-    assert not is_learnable(name)
+    assert not declared("losses", name, "is_learnable", False)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from fairground.errors import InputError
 from fairground.papers.published import PublishedRow, published_rows
 from fairground.spec import catalogue
-from fairground.spec.declarations import settings_of, tunable_of
+from fairground.spec.declarations import declared, settings_of
 from fairground.spec.identity import to_plain
 from fairground.spec.space import Choice, Integer, LogReal, Real, grid_of, range_for
 from fairground.spec.study import LOSS_RATE, StudyJob, jobs_of, study_hash
@@ -306,7 +306,7 @@ def test_arc_face_is_searched_over_a_right_angle_in_the_unit_of_its_preset() -> 
 @pytest.mark.parametrize("name", catalogue.list_names("losses"))
 def test_a_setting_with_a_unit_declares_its_range_with_one(name: str) -> None:
     settings = settings_of("losses", name)
-    for key, span in tunable_of("losses", name).items():
+    for key, span in declared("losses", name, "tunable", {}).items():
         has_unit = isinstance(span, Real) and span.unit is not None
         assert has_unit == (f"{key}_unit" in settings), key
 

@@ -7,7 +7,7 @@ import pytest
 
 from fairground.spec.space import Choice, Integer, LogReal, Real
 from fairground.studies.folder import Trial, counts
-from fairground.studies.search_analysis import expected_best, importance, on_bounds, trace
+from fairground.studies.search import expected_best, importance, on_bounds, trace
 
 RANGES = {"a": Real(low=0.0, high=1.0), "b": Real(low=0.0, high=1.0)}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import fairground
 from fairground.spec.catalogue import ROOMS, class_name, list_room
-from fairground.spec.declarations import SUPPLIED, Setting, is_learnable, settings_of, tunable_of
+from fairground.spec.declarations import SUPPLIED, Setting, declared, settings_of
 from fairground.spec.load import presets
 from fairground.spec.run import ROOM_OF
 from fairground.spec.space import Choice, LogReal, Range, Real
@@ -84,7 +84,7 @@ def _section(room: str, name: str, heading: str, body: str) -> str:
 
 def _settings(room: str, name: str, definition: ast.ClassDef) -> str:
     about = parse_docstring(ast.get_docstring(definition) or "")
-    settings, ranges = settings_of(room, name), tunable_of(room, name)
+    settings, ranges = settings_of(room, name), declared(room, name, "tunable", {})
     words = "\n\n".join(prose(part) for part in (about.first, about.more) if part)
     lines = ["## Settings\n", words + "\n"]
     if settings:
@@ -101,7 +101,7 @@ def _settings(room: str, name: str, definition: ast.ClassDef) -> str:
             f"In a run, {' and '.join(map(code, facts))} {'are' if len(facts) > 1 else 'is'} supplied by the "
             "training; in Python you pass them.\n"
         )
-    if room == "losses" and is_learnable(name):
+    if room == "losses" and declared(room, name, "is_learnable", False):
         lines.append("It has weights of its own; their rate is `optimiser.loss_lr`.\n")
     return "\n".join(lines)
 

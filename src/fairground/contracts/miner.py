@@ -27,6 +27,9 @@ class Miner(ChecksChoices, ABC):
     yields: ClassVar[type[Triplets] | type[Pairs]]
     tunable: ClassVar[Mapping[str, Range]] = {}
 
+    def __init__(self) -> None:
+        """A miner without settings refuses any."""
+
     @torch.no_grad()
     def __call__(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None = None) -> Tuples:
         """Return tuples of row indices into `embeddings` (n, d)."""

@@ -246,7 +246,7 @@ def metric_named(word: str) -> Metric:
         )
         shown, text = f"metric '{word}'", argument or None
     else:
-        found = measurement_names.read_metric(word)
+        found = measurement_names.declared_metric(word)
         if found is None:
             measurement_names.refuse_unknown(word)
         assert found is not None
@@ -335,8 +335,8 @@ def analyse(
     found = {}
     for asked in list_room("analysis") if analyses is None else analyses:
         if isinstance(asked, str):
-            wanted = measurement_names.read_analysis(asked)
-            name, analysis = wanted.name, find("analysis", wanted.name)(**wanted.options)
+            name, options = measurement_names.read_analysis(asked)
+            analysis = find("analysis", name)(**options)
         else:
             name, analysis = type(asked).__name__, asked
         found[name] = analysis.measure(view)

@@ -22,7 +22,7 @@ from fairground.spec.identity import canonical_json
 from fairground.spec.measurement_names import declared_metric
 from fairground.studies.folder import Trial, begun_hint, counts, find_begun
 from fairground.studies.run_study import JobResult, results_so_far
-from fairground.studies.search_analysis import expected_best, importance, on_bounds
+from fairground.studies.search import expected_best, importance, on_bounds
 
 
 @dataclass(frozen=True, kw_only=True)

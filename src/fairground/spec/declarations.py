@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple
 from fairground.errors import require
 from fairground.spec import catalogue
 from fairground.spec.settings import Value
-from fairground.spec.space import Choice, Integer, LogReal, Range, Real
+from fairground.spec.space import Choice, Integer, LogReal, Real
 
 
 class Counts(NamedTuple):
@@ -99,11 +99,6 @@ def check_settings(room: str, name: str, settings: Mapping[str, Value]) -> None:
             exec(check, names)
 
 
-def tunable_of(room: str, name: str) -> Mapping[str, Range]:
-    found: Mapping[str, Range] = declared(room, name, "tunable", {})
-    return found
-
-
 def reference_of(room: str, name: str) -> Reference | None:
     """Return where a component was published: the first entry of the Paper section of its docstring."""
     text = ast.get_docstring(_tree(f"{room}.{name}")) if name in catalogue.list_names(room) else None
@@ -112,25 +107,16 @@ def reference_of(room: str, name: str) -> Reference | None:
     return None if found is None else Reference(found[1], found[2], found[3], int(found[4]))
 
 
-def is_learnable(loss: str) -> bool:
-    """Tell whether a loss declares weights of its own, so that their rate is worth searching."""
-    return bool(declared("losses", loss, "is_learnable", False))
-
-
 def declared(room: str, name: str, attribute: str, default: Any) -> Any:
     """Return a literal of a component's class body; `default` where it has none, or is not one of ours."""
-    written = _assignments(room, name).get(attribute) if name in catalogue.list_names(room) else None
-    return default if written is None else _evaluated(written, f"{room}.{name}")
-
-
-@cache
-def _assignments(room: str, name: str) -> Mapping[str, ast.expr]:
-    found: dict[str, ast.expr] = {}
-    for node in _class_body(room, name):
+    is_ours = name in catalogue.list_names(room)
+    found = _find_class(f"{room}.{name}", catalogue.class_name(room, name)) if is_ours else None
+    for node in found[1].body if found else ():
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
-            found |= {target.id: node.value} if isinstance(target, ast.Name) else {}
-    return found
+            if isinstance(target, ast.Name) and target.id == attribute:
+                return _evaluated(node.value, f"{room}.{name}")
+    return default
 
 
 @cache
@@ -151,24 +137,28 @@ def _checks(room: str, name: str) -> list[CodeType]:
 
 def _constructors(module: str, name: str) -> list[tuple[str, ast.FunctionDef]]:
     """Return a class's constructor with its module; where it has none, or passes settings on, its base's follows."""
-    body = _tree(module).body
-    kind = next((node for node in body if isinstance(node, ast.ClassDef) and node.name.lower() == name.lower()), None)
-    if kind is None:
-        source = next(
-            (n for n in body if isinstance(n, ast.ImportFrom) and name in {one.name for one in n.names}), None
-        )
-        origin = str(source.module) if source is not None else ""
-        return _constructors(origin.removeprefix("fairground."), name) if origin.startswith("fairground.") else []
-    own = [(module, n) for n in kind.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
-    if (own and own[0][1].args.kwarg is None) or not (kind.bases and isinstance(kind.bases[0], ast.Name)):
+    found = _find_class(module, name)
+    if found is None:
+        return []
+    origin, kind = found
+    own = [(origin, n) for n in kind.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
+    if (own and own[0][1].args.kwarg is None) or not kind.bases:
         return own
-    return [*own, *_constructors(module, kind.bases[0].id)]
+    return [*own, *_constructors(origin, ast.unparse(kind.bases[0]))]
 
 
-def _class_body(room: str, name: str) -> list[ast.stmt]:
-    wanted = catalogue.class_name(room, name).lower()
-    body = _tree(f"{room}.{name}").body
-    return next((n.body for n in body if isinstance(n, ast.ClassDef) and n.name.lower() == wanted), [])
+@cache
+def _find_class(module: str, name: str) -> tuple[str, ast.ClassDef] | None:
+    """Return the class that a module calls `Name` or `other.Name`, and where it is defined; None if it is not ours."""
+    outer, _, inner = name.rpartition(".")
+    for node in _tree(module).body:
+        if isinstance(node, ast.ClassDef) and node.name.lower() == name.lower():
+            return module, node
+        if isinstance(node, ast.ImportFrom) and (outer or name) in {alias.asname or alias.name for alias in node.names}:
+            package, _, path = f"{node.module}.{outer}".removesuffix(".").partition(".")
+            return _find_class(path, inner) if package == "fairground" else None
+    assert not outer or outer.startswith("torch."), f"{module}: write the import of {name} as `from ... import ...`"
+    return None
 
 
 @cache

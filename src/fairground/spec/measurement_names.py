@@ -18,46 +18,29 @@ from fairground.spec.settings import Value, fit, parse_value
 ROOM = "metrics"
 
 
-class MetricWord(NamedTuple):
-    """The metric's file, and what is after @."""
+class MetricDeclaration(NamedTuple):
+    """A metric's file, what is after @, its name in print, which way is better, and whether it is a share of 1."""
 
     name: str
     argument: str | None
-
-
-class MetricDeclaration(NamedTuple):
-    """What a metric's class declares: its name in print, which way is better, and whether it is a share of 1."""
-
     title: str
     higher_is_better: bool
     is_share: bool
 
 
 @cache
-def read_metric(word: str) -> MetricWord | None:
-    """Return what a word means; None where no metric of ours is called so."""
-    plain = _plain(word)
-    name, _, argument = plain.partition("_at_")
-    for known in _spellings():
-        if plain in known:
-            return MetricWord(known[plain], None)
-        if name in known and argument:
-            return MetricWord(known[name], argument)
-    return None
-
-
-@cache
 def declared_metric(word: str) -> MetricDeclaration | None:
     """Return what the metric a word means declares; None where no metric of ours is called so."""
-    found = read_metric(word)
-    if found is None:
-        return None
-    title = str(declared(ROOM, found.name, "title", found.name))
-    return MetricDeclaration(
-        title=title if found.argument is None else f"{title}@{found.argument}",
-        higher_is_better=bool(declared(ROOM, found.name, "higher_is_better", True)),
-        is_share=bool(declared(ROOM, found.name, "is_share", True)),
-    )
+    plain = _plain(word)
+    stem, _, argument = plain.partition("_at_")
+    for known in _spellings():
+        if plain in known or (stem in known and argument):
+            name = known.get(plain) or known[stem]
+            given = None if plain in known else argument
+            title = declared(ROOM, name, "title", name)
+            flags = [declared(ROOM, name, flag, True) for flag in ("higher_is_better", "is_share")]
+            return MetricDeclaration(name, given, title if given is None else f"{title}@{given}", *flags)
+    return None
 
 
 def is_share(metric: str) -> bool:
@@ -105,26 +88,18 @@ def _spellings() -> tuple[dict[str, str], dict[str, str]]:
     return {_plain(name): name for name in names}, aliases
 
 
-class AnalysisWord(NamedTuple):
-    """An analysis by name, and the options that were given."""
-
-    name: str
-    options: dict[str, Value]
-
-
-def read_analysis(word: str) -> AnalysisWord:
-    """Return the analysis a word names, its options checked, or refuse in a sentence."""
+def read_analysis(word: str) -> tuple[str, dict[str, Value]]:
+    """Return the name and the options of the analysis that a word asks for, or refuse in a sentence."""
     match = re.fullmatch(r"\s*([\w.:]+)\s*(?:\((.*)\))?\s*", word, re.DOTALL)
     if match is None:
         raise InputError(f"'{word}' is not an analysis: write a name like rho, or with options like rho(drop_last=1)")
     name = canonical("analysis", match[1])
-    options = dict(_option(name, text) for text in (match[2] or "").split(",") if text.strip())
-    return AnalysisWord(name=name, options=options)
+    return name, dict(_option(name, text) for text in (match[2] or "").split(",") if text.strip())
 
 
 def check_analyses(words: Sequence[str]) -> None:
     """Refuse unknown analyses and options, and an analysis that is named twice: their values would share a name."""
-    names = [read_analysis(word).name for word in words]
+    names = [read_analysis(word)[0] for word in words]
     twice = next((name for name in names if names.count(name) > 1), "")
     require(not twice, f"evaluation.analyses names {twice} twice; a run has room for one set of its values")
 

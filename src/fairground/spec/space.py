@@ -63,7 +63,7 @@ Range = Real | LogReal | Integer | Choice
 _KINDS: Mapping[str, type[Range]] = {kind.__name__: kind for kind in (Real, LogReal, Integer, Choice)}
 
 #: significant digits of a setting: a table can print it whole
-DIGITS = 6
+_DIGITS = 6
 
 
 def end_of(searched: Range | None, value: object) -> str | None:
@@ -136,14 +136,24 @@ def grid_of(ranges: Mapping[str, Range], trials: int) -> list[dict[str, Value]]:
 def _levels(span: Range, n: int) -> list[Value]:
     if isinstance(span, Choice):
         return list(span.options)
-    shares = [i / (n - 1) for i in range(n)]
     if isinstance(span, Integer):
         n = min(n, span.high - span.low + 1)
         return [span.low + round(i * (span.high - span.low) / (n - 1)) for i in range(n)]
-    if isinstance(span, LogReal):
-        low, high = math.log(span.low), math.log(span.high)
-        inner = [math.exp(low + share * (high - low)) for share in shares]
-    else:
-        inner = [span.low + share * (span.high - span.low) for share in shares]
     # The ends are exactly those of the range, whatever exp and log make of them.
-    return [float(span.low), *(float(f"{value:.{DIGITS}g}") for value in inner[1:-1]), float(span.high)]
+    return [float(span.low), *(value_at(span, i / (n - 1)) for i in range(1, n - 1)), float(span.high)]
+
+
+def value_at(span: Range, share: float) -> Value:
+    """Return the value at a share in [0, 1) of the way through a range."""
+    if isinstance(span, Choice):
+        return span.options[int(share * len(span.options))]
+    if isinstance(span, Integer):
+        return span.low + int(share * (span.high - span.low + 1))
+    if isinstance(span, LogReal):
+        return rounded(span, math.exp(math.log(span.low) + share * math.log(span.high / span.low)))
+    return rounded(span, span.low + share * (span.high - span.low))
+
+
+def rounded(span: Real | LogReal, value: float) -> float:
+    """Return a number of a range with as many digits as a table prints."""
+    return min(max(float(f"{value:.{_DIGITS}g}"), float(span.low)), float(span.high))

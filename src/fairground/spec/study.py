@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from fairground.errors import require
 from fairground.spec.catalogue import nearest
-from fairground.spec.declarations import is_learnable, tunable_of
+from fairground.spec.declarations import declared
 from fairground.spec.identity import hash_of, to_plain
 from fairground.spec.load import load_run
 from fairground.spec.run import ROOM_OF, ComponentSpec, RunSpec, at_least
@@ -398,9 +398,9 @@ def _tunable(spec: RunSpec) -> dict[str, Range]:
         f"{part}.{key}": span
         for part, component in parts.items()
         if component is not None
-        for key, span in tunable_of(ROOM_OF[part], component.name).items()
+        for key, span in declared(ROOM_OF[part], component.name, "tunable", {}).items()
     }
-    if is_learnable(spec.loss.name) and spec.loss.settings.get("learn_beta") is not False:
+    if declared("losses", spec.loss.name, "is_learnable", False) and spec.loss.settings.get("learn_beta") is not False:
         found["optimiser.loss_lr"] = LOSS_RATE
     return found
 

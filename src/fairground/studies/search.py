@@ -7,13 +7,16 @@ A suggestion is a function of the ranges, the trials so far and the seed, and of
 stream of random numbers that a kill would lose, and learn in the order in which results come in. Here every suggestion
 rebuilds a small study in memory from the trials that count and seeds the sampler by the trial's number, so that inline,
 parallel and resumed searches ask the same questions.
+
+Also what a search tells beyond its winner, as plain data: its trace, the score a smaller budget would bring, the
+importance of settings, and settings on the ends of their ranges.
 """
 
 import hashlib
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Literal
 
@@ -21,7 +24,7 @@ from fairground.records.record import RunRecord
 from fairground.spec.identity import name_of
 from fairground.spec.measurement_names import goodness
 from fairground.spec.settings import Value
-from fairground.spec.space import DIGITS, Choice, Integer, LogReal, Range, Real, grid_of
+from fairground.spec.space import Choice, Integer, LogReal, Range, Real, end_of, grid_of, rounded, value_at
 from fairground.spec.study import SearchProcedure, StudyJob
 from fairground.studies.folder import Trial, TrialState, TrialStore
 from fairground.studies.scheduler import Request, Requests
@@ -166,21 +169,7 @@ def _sobol(ranges: Mapping[str, Range], number: int, seed: int) -> dict[str, Val
 
 
 def _placed(ranges: Mapping[str, Range], point: Sequence[float]) -> dict[str, Value]:
-    return {key: _at(span, share) for (key, span), share in zip(ranges.items(), point, strict=True)}
-
-
-def _at(span: Range, share: float) -> Value:
-    if isinstance(span, Choice):
-        return span.options[int(share * len(span.options))]
-    if isinstance(span, Integer):
-        return span.low + int(share * (span.high - span.low + 1))
-    if isinstance(span, LogReal):
-        return _rounded(span, math.exp(math.log(span.low) + share * math.log(span.high / span.low)))
-    return _rounded(span, span.low + share * (span.high - span.low))
-
-
-def _rounded(span: Real | LogReal, value: float) -> float:
-    return min(max(float(f"{value:.{DIGITS}g}"), float(span.low)), float(span.high))
+    return {key: value_at(span, share) for (key, span), share in zip(ranges.items(), point, strict=True)}
 
 
 def _model(ranges: Mapping[str, Range], trials: Sequence[Trial], sampler: str, seed: int) -> dict[str, Value]:
@@ -196,7 +185,7 @@ def _model(ranges: Mapping[str, Range], trials: Sequence[Trial], sampler: str, s
         study.add_trials([frozen(ranges, trial) for trial in _as_taught(placed, sampler)])
         params = study.ask({key: _distribution(span) for key, span in ranges.items()}).params
     spans = {key: (ranges[key], params[key]) for key in ranges}
-    return {key: _rounded(span, at) if isinstance(span, Real | LogReal) else at for key, (span, at) in spans.items()}
+    return {key: rounded(span, at) if isinstance(span, Real | LogReal) else at for key, (span, at) in spans.items()}
 
 
 def _as_taught(trials: Sequence[Trial], sampler: str) -> list[Trial]:
@@ -232,3 +221,74 @@ def frozen(ranges: Mapping[str, Range], trial: Trial) -> "optuna.trial.FrozenTri
         # What Optuna sees of a fold is the mean so far, which is what its samplers compare.
         intermediate_values={step: math.fsum(folds[: step + 1]) / (step + 1) for step in range(len(folds))},
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TracePoint:
+    """One trial in the order of asking: its score if it is done, the best so far, and what had been spent."""
+
+    number: int
+    state: str
+    score: float | None
+    best: float | None
+    seconds: float
+
+
+def trace(trials: Sequence[Trial]) -> list[TracePoint]:
+    """Return the course of a search; `seconds` adds up, so that it is also the score-against-budget curve."""
+    points: list[TracePoint] = []
+    best: float | None = None
+    spent = 0.0
+    for trial in trials:
+        spent += trial.seconds
+        if trial.score is not None:
+            better = max if trial.higher_is_better else min
+            best = trial.score if best is None else better(best, trial.score)
+        points.append(
+            TracePoint(number=trial.number, state=trial.state, score=trial.score, best=best, seconds=round(spent, 3))
+        )
+    return points
+
+
+def expected_best(trials: Sequence[Trial]) -> list[float]:
+    """Return the mean best score of n random trials out of these, for n = 1, 2, ...: what a smaller budget would bring.
+
+    Formula: the expected best of n draws without replacement from the finished scores (Dodge et al., EMNLP 2019,
+    "Show your work", in its unbiased form).
+    """
+    is_higher = direction_of(trials) == "maximize"
+    scores = sorted((trial.score for trial in trials if trial.score is not None), reverse=not is_higher)
+    n_all = len(scores)
+    curve = []
+    for n in range(1, n_all + 1):
+        chances = [math.comb(rank, n - 1) / math.comb(n_all, n) for rank in range(n_all)]
+        curve.append(math.fsum(chance * score for chance, score in zip(chances, scores, strict=True)))
+    return curve
+
+
+def importance(ranges: Mapping[str, Range], trials: Sequence[Trial]) -> dict[str, float]:
+    """Return each setting's share of what explains a good score (PED-ANOVA), largest first; nothing from few trials."""
+    done = [trial for trial in trials if trial.state == "done"]
+    if len(done) < 4 or len({trial.score for trial in done}) < 2:
+        return {}
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        study = optuna.create_study(direction=direction_of(done))
+        study.add_trials([frozen(ranges, trial) for trial in done])
+        found = optuna.importance.get_param_importances(
+            study, evaluator=optuna.importance.PedAnovaImportanceEvaluator()
+        )
+    return {key: float(share) for key, share in found.items()}
+
+
+def on_bounds(ranges: Mapping[str, Range], settings: Mapping[str, Value]) -> list[str]:
+    """Return a sentence for every setting on an end of its range."""
+    ends = {key: end_of(span, settings.get(key)) for key, span in ranges.items()}
+    return [
+        f"{key} = {settings[key]} lies on the {end} bound of its range: the optimum may lie beyond, widen it"
+        for key, end in ends.items()
+        if end is not None
+    ]

@@ -23,7 +23,7 @@ from fairground.reporting.headings import shorten
 from fairground.spec.identity import differing
 from fairground.spec.measurement_names import goodness
 from fairground.spec.run import ROOM_OF
-from fairground.studies.search_analysis import trace
+from fairground.studies.search import trace
 
 PAGE_ORDER = {"distributions": 30, "traces": 100, "sensitivity": 105}
 _MOST_FACTORS, _MOST_LEVELS, _MOST = 6, 8, 8
