@@ -12,9 +12,9 @@ import pytest
 from benchmarks import verdicts
 from fairground.comparison.compare_values import compare_values
 from fairground.comparison.over_datasets import friedman_p, nemenyi, ranks_of
-from fairground.comparison.sequential import Plan
 from fairground.records.record import Score
 from fairground.reporting.tables import ResultTable
+from fairground.spec.study import UntilSettledSpec as Plan
 from tests.records.factory import make_record
 
 EQUAL, UNEQUAL = verdicts.SHAPES[0], verdicts.SHAPES[3]

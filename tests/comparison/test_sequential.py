@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from fairground.comparison.sequential import Plan, Wave, next_wave
+from fairground.comparison.sequential import Wave, errors_of, next_wave
 from fairground.errors import InputError
+from fairground.spec.study import UntilSettledSpec as Plan
 
 PLAN = Plan(first=3, wave=2, limit=9)
 
@@ -25,8 +26,8 @@ def run(truth: dict[str, float], plan: Plan = PLAN, *, scatter: float = 1.0, see
 
 def test_looks_and_their_errors_add_up_to_the_stated_rate():
     assert PLAN.looks == (3, 5, 7, 9)
-    assert math.fsum(PLAN.errors) == pytest.approx(0.05)
-    assert all(a < b for a, b in zip(PLAN.errors, PLAN.errors[1:], strict=False))
+    assert math.fsum(errors_of(PLAN)) == pytest.approx(0.05)
+    assert all(a < b for a, b in zip(errors_of(PLAN), errors_of(PLAN)[1:], strict=False))
     assert Plan(first=3, wave=4, limit=8).looks == (3, 7, 8)
     assert Plan(first=4, limit=4).looks == (4,)
 
@@ -50,7 +51,7 @@ def test_it_ends_when_settled_and_at_the_limit():
 
 
 def test_the_first_wave_asks_for_every_method_and_nothing_is_remembered():
-    wave = next_wave({}, PLAN, methods=("a", "b"))
+    wave = next_wave({"a": {}, "b": {}}, PLAN)
     assert (wave.needs, wave.comparison, wave.n_looks) == ({"a": (0, 1, 2), "b": (0, 1, 2)}, None, 0)
     wave = next_wave({"a": {7: 1.0}, "b": {}}, PLAN, seeds=range(7, 20))
     assert wave.needs == {"a": (8, 9), "b": (7, 8, 9)}
@@ -89,7 +90,7 @@ def test_intervals_only_ever_narrow_and_agree_with_verdict_and_p(seed):
 def test_impossible_plans_are_refused():
     with pytest.raises(InputError, match=r"first must be at least 2 seeds.*got 1"):
         Plan(first=1)
-    with pytest.raises(InputError, match="limit must be at least first, 3; got 2"):
+    with pytest.raises(InputError, match=r"limit must be at least until_settled.first, 3; got 2"):
         Plan(limit=2)
     with pytest.raises(InputError, match="seeds must name at least limit, 9, of them; got 3"):
         next_wave({"a": {}}, PLAN, seeds=range(3))

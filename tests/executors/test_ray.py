@@ -112,7 +112,6 @@ def test_failures_are_sentences_and_threads_are_pinned(cluster: Cluster) -> None
         (bug,) = executor.run({"a": {"how": "bug"}})
     assert (refused.failure, refused.attempts) == ("the split is empty", 1)
     assert (bug.failure, bug.attempts) == ("ValueError: a bug", 1)
-    assert "Traceback" in bug.details
     with RayExecutor(f"{JOBS}:threads", workers=1, threads=2) as executor:
         (outcome,) = executor.run({"a": {}})
     assert set(outcome.result.values()) == {"2"}

@@ -8,8 +8,8 @@ from fairground.papers.published import PublishedRow
 from fairground.records.record import RunRecord, Score
 from fairground.spec.identity import to_plain
 from fairground.spec.study import UNSAID
+from fairground.studies.final_runs import Selected
 from fairground.studies.run_study import JobResult, joined_record
-from fairground.studies.select import Selected
 from tests.records.factory import hashed, make_record
 
 #: seeds scatter a little, symmetrically, so that their mean is what was asked for

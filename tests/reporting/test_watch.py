@@ -14,8 +14,8 @@ from fairground.reporting.page import page_text
 from fairground.reporting.run_set import RunSet
 from fairground.reporting.watch import Watch, WatchServer, choose, run_card, study_card
 from fairground.spec.study_load import load_study
+from fairground.studies.final_runs import Seal
 from fairground.studies.folder import folder_of
-from fairground.studies.select import Seal
 from tests.patience import PATIENCE
 from tests.records.factory import make_record
 from tests.reporting.fixtures import HOSTILE, begin_run, make_study, watching

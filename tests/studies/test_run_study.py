@@ -19,10 +19,10 @@ from fairground.reporting.study_results import results_plain, results_text, writ
 from fairground.spec.study import jobs_of, study_hash
 from fairground.spec.study_load import load_study
 from fairground.studies.executors.executor import executor_named
+from fairground.studies.final_runs import Seal, Selected, select
 from fairground.studies.folder import Trial, TrialStore, find_begun, folder_of
 from fairground.studies.run_study import results_so_far, run_study, status_of
 from fairground.studies.search import search
-from fairground.studies.select import Seal, Selected, select
 from tests.executors.test_processes import children_of, vanishes
 from tests.patience import PATIENCE
 from tests.studies.jobs import OWN_METRIC

@@ -52,8 +52,8 @@ def _evaluate_study(
     from fairground.records.store import Store
     from fairground.reporting.headings import with_unit
     from fairground.reporting.study_results import intervals_of
+    from fairground.studies.final_runs import Seal
     from fairground.studies.run_study import results_so_far
-    from fairground.studies.select import Seal
 
     # Refuses while the test split is sealed: the final models exist only after selection.
     results = results_so_far(study, home=home)

@@ -272,8 +272,8 @@ def _cost(plan: StudyPlan, n_workers: int, images_per_second: float | None) -> s
 
 
 def _status(found: StudySpec, home: Path) -> Answer:
+    from fairground.studies.final_runs import Seal
     from fairground.studies.run_study import status_of, waves_so_far
-    from fairground.studies.select import Seal
 
     is_begun = folder_of(found, home).spec.exists()
     rows = status_of(found, home=home) if is_begun else []

@@ -22,38 +22,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from fairground.comparison.compare_values import check_settings, compare_runs, conclude, default_margin
-from fairground.comparison.comparison_result import LEVEL, Comparison, Pair, Prospect
+from fairground.comparison.compare_values import compare_runs, conclude, default_margin
+from fairground.comparison.comparison_result import Comparison, Pair, Prospect
 from fairground.comparison.run_scores import Runs, Values
 from fairground.errors import require
+from fairground.spec.study import UntilSettledSpec
 
 #: how late the error is spent: 1 evenly over seeds, more for later
 SPENDING = 1.5
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """When to look: after `first` seeds of every method, then after every `wave` more of those in question."""
-
-    first: int = 3
-    wave: int = 2
-    limit: int = 15
-    level: float = LEVEL
-
-    def __post_init__(self) -> None:
-        require(self.first >= 2, f"first must be at least 2 seeds: one run has no scatter; got {self.first}")
-        require(self.wave >= 1, f"wave must be at least 1 seed; got {self.wave}")
-        require(self.limit >= self.first, f"limit must be at least first, {self.first}; got {self.limit}")
-        check_settings(self.level, 0.0)
-
-    @property
-    def looks(self) -> tuple[int, ...]:
-        return (*range(self.first, self.limit, self.wave), self.limit)
-
-    @property
-    def errors(self) -> tuple[float, ...]:
-        spent = [(n / self.limit) ** SPENDING for n in self.looks]
-        return tuple((1 - self.level) * (now - then) for then, now in zip([0.0, *spent], spent, strict=False))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +42,7 @@ class Wave:
 
     given: Mapping[str, tuple[Any, ...]]
     in_question: tuple[str, ...]
-    plan: Plan
+    plan: UntilSettledSpec
     needs: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     comparison: Comparison | None = None
     n_looks: int = 0
@@ -75,23 +51,22 @@ class Wave:
 
 def next_wave(
     values: Values,
-    plan: Plan,
+    plan: UntilSettledSpec,
     *,
     seeds: Sequence[Any] | None = None,
-    methods: Collection[str] = (),
     lost: Collection[tuple[str, Any]] = (),
     margin: float | None = None,
     higher_is_better: bool = True,
 ) -> Wave:
     """Look as often as the runs allow, and say what to run next.
 
-    `seeds` is the order in which seeds are given out, by default 0, 1, 2, ...; `methods` names those that have no run
-    yet; `lost` are runs that failed. Runs on seeds that a method was not given do not count. The same values give the
-    same waves: there is no other state.
+    `seeds` is the order in which seeds are given out, by default 0, 1, 2, ...; `values` names every method, those
+    without a run too; `lost` are runs that failed. Runs on seeds that a method was not given do not count. The same
+    values give the same waves: there is no other state.
     """
     order = tuple(seeds) if seeds is not None else tuple(range(plan.limit))
     require(len(order) >= plan.limit, f"seeds must name at least limit, {plan.limit}, of them; got {len(order)}")
-    wave = Wave(given={}, in_question=tuple(dict.fromkeys([*values, *methods])), plan=plan)
+    wave = Wave(given={}, in_question=tuple(values), plan=plan)
     margin = _margin(values) if margin is None else margin
     for number, n_seeds in enumerate(plan.looks):
         given = {**wave.given, **dict.fromkeys(wave.in_question, order[:n_seeds])}
@@ -108,6 +83,12 @@ def next_wave(
         if not wave.in_question:
             return replace(wave, state="settled")
     return replace(wave, state="limit")
+
+
+def errors_of(plan: UntilSettledSpec) -> tuple[float, ...]:
+    """Return the error that each look may make."""
+    spent = [(n / plan.limit) ** SPENDING for n in plan.looks]
+    return tuple((1 - plan.level) * (now - then) for then, now in zip([0.0, *spent], spent, strict=False))
 
 
 def compare_in_waves(
@@ -136,10 +117,10 @@ def compare_in_waves(
 
 
 def look(
-    runs: Runs, plan: Plan, number: int, before: Comparison | None, *, margin: float, higher_is_better: bool = True
+    runs: Runs, plan: UntilSettledSpec, number: int, before: Comparison | None, *, margin: float, higher_is_better: bool
 ) -> Comparison:
     """Return what look `number`, counted from 0, adds to the comparison `before` it."""
-    error = plan.errors[number]
+    error = errors_of(plan)[number]
     # Intervals of single means pay for the look as well.
     now = compare_runs(runs, error=error, level=1 - error, margin=margin, higher_is_better=higher_is_better)
     earlier = {} if before is None else {frozenset((pair.a, pair.b)): pair for pair in before.pairs}

@@ -39,7 +39,7 @@ from fairground.reporting.headings import duration, size
 from fairground.reporting.rendering import write_race_page
 from fairground.spec.adaptation import AdaptationSpec
 from fairground.spec.identity import to_plain
-from fairground.studies.select import OPENED
+from fairground.studies.final_runs import OPENED
 from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench
 from fairground.training.checkpoint import to_bytes
 from fairground.training.measure import view_of_rows

@@ -22,7 +22,7 @@ from fairground.reporting.methods import ClassScores, Method, methods_of
 from fairground.spec.catalogue import nearest
 from fairground.spec.measurement_names import in_unit
 from fairground.spec.study import SeedProcedure
-from fairground.studies.final_runs import WaveStatus, plan_of_waves, wave_of
+from fairground.studies.final_runs import WaveStatus, wave_of
 
 #: `best` the leader once it is settled against all, `equivalent` within the margin of the leader, `unsettled` the
 #: leader and what these runs cannot tell from it
@@ -311,7 +311,7 @@ def _wave(methods: Sequence[Method], values: Mapping[str, Mapping[int, float]], 
     records = [record for method in methods for record in method.records]
     if any("ensemble" in record.spec for record in records):
         # Models are joined once the waves of their single ones are over: every look has been taken.
-        plan = plan_of_waves(procedure)
+        plan = procedure.plan
         most = max((len(seeds) for seeds in values.values()), default=0)
         given = {label: tuple(seed for seed in procedure.seeds if seed in seeds) for label, seeds in values.items()}
         n_looks = sum(n <= most for n in plan.looks)

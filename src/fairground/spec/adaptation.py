@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fairground.errors import require
 from fairground.spec.load import run_from_plain
 from fairground.spec.run import RunSpec
 
@@ -26,14 +25,6 @@ class AdaptationSpec:
     depth: int = 0
     depth_steps: int = 0
     depth_lr: float = 0.0
-
-    def __post_init__(self) -> None:
-        require(self.steps >= 0, f"an adaptation's steps must be 0 or more; got {self.steps}")
-        require(self.depth >= ALL, f"an adaptation's depth must be {ALL} (all stages), 0 or more; got {self.depth}")
-        require(
-            (self.depth != 0) == (self.depth_steps > 0),
-            f"an adaptation of {self.depth} stages cannot have {self.depth_steps} steps for them",
-        )
 
     @property
     def is_trained(self) -> bool:

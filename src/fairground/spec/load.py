@@ -10,8 +10,6 @@ import dataclasses
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +25,8 @@ from fairground.spec.settings import Overrides, Value, fit, from_mapping
 DEFAULT_PROTOCOL = "laptop"
 #: where overrides come from by default; errors begin with it
 COMMAND_LINE = "the command line"
+#: the protocols, presets and studies that come with the package
+SHIPPED = Path(__file__).parents[1] / "papers" / "protocols"
 _SECTIONS: Mapping[str, type[Any]] = {
     "optimiser": run.OptimiserSpec,
     "training": run.TrainingSpec,
@@ -69,11 +69,6 @@ def run_from_plain(
     return draft.build()
 
 
-def shipped_files() -> Traversable:
-    """Return the folder of the protocols, presets and studies that come with the package."""
-    return resources.files("fairground").joinpath("papers", "protocols")
-
-
 @cache
 def protocol_names() -> Mapping[str, str]:
     """Return the protocols that can be named, each with the first sentence of its description."""
@@ -88,9 +83,8 @@ def protocol_names() -> Mapping[str, str]:
 
 @cache
 def _protocol_texts() -> dict[str, str]:
-    entries = {entry.name: entry for entry in shipped_files().iterdir() if entry.name.endswith(".toml")}
-    names = sorted(set(entries) - {"presets.toml"})
-    return {name.removesuffix(".toml"): entries[name].read_text(encoding="utf-8") for name in names}
+    paths = [path for path in sorted(SHIPPED.glob("*.toml")) if path.name != "presets.toml"]
+    return {path.stem: path.read_text(encoding="utf-8") for path in paths}
 
 
 def presets(loss: str) -> dict[str, dict[str, Value]]:
@@ -101,7 +95,7 @@ def presets(loss: str) -> dict[str, dict[str, Value]]:
 
 @cache
 def _presets() -> dict[str, dict[str, dict[str, Value]]]:
-    return tomllib.loads(shipped_files().joinpath("presets.toml").read_text(encoding="utf-8"))
+    return read_toml(SHIPPED / "presets.toml")
 
 
 def _preset(loss: str, preset: str) -> dict[str, Value]:

@@ -5,7 +5,7 @@ so that asking for more repeats goes on with the same search. How seeds are adde
 could change once results are known would be no rule.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -22,8 +22,6 @@ from fairground.spec.space import LogReal, Range, contains, grid_of, range_for, 
 LOSS_RATE = LogReal(low=1e-6, high=1.0)
 #: stands for what only the user can say
 UNSAID = "(yours to say)"
-#: more folds than any data set has classes to share out
-_MOST_FOLDS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +94,7 @@ class FoldsSpec:
 
     def __post_init__(self) -> None:
         at_least(1, {"folds.n": self.n})
-        require(self.n <= _MOST_FOLDS, f"folds.n must be at most {_MOST_FOLDS}; got {self.n}")
+        require(self.n <= 1000, f"folds.n must be at most 1000; got {self.n}")
         require(
             all(0 <= fold < self.n for fold in self.use) and len(set(self.use)) == len(self.use),
             f"folds.use must name folds in 0..{self.n - 1}, each once; got {list(self.use)}",
@@ -147,6 +145,11 @@ class UntilSettledSpec:
         require(self.limit >= self.first, f"{key}.limit must be at least {key}.first, {self.first}; got {self.limit}")
         require(0.5 <= self.level <= 0.999, f"{key}.level must be between 0.5 and 0.999; got {self.level}")
         require(self.margin >= 0, f"{key}.margin must be 0 or more, in the unit shown; got {self.margin}")
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """After how many seeds the runs are compared."""
+        return (*range(self.first, self.limit, self.wave), self.limit)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,7 +316,8 @@ class StudyJob:
         `unsaid` stands for what only the user can say (where the images are), in a spec that is not to be run.
         """
         study, folds = self.study, self.study.folds
-        overrides = self._placed((*study.overrides, *self.data.words, *self.method.words))
+        words = (*study.overrides, *self.data.words, *self.method.words)
+        overrides = dict(parse_override(word.replace("{data}", self.data.label)) for word in words)
         overrides |= {f"training.{key}": value for key, value in vars(study.budget).items() if value}
         if fold is not None and (folds.n > 1 or folds.split):
             overrides |= {"split": folds.split} if folds.split else {}
@@ -328,9 +332,6 @@ class StudyJob:
             f"{self.label}: protocol {spec.protocol} selects on the test split, so nothing can be searched under it",
         )
         return replace(spec, evaluation=replace(spec.evaluation, test=False, watch_test=False))
-
-    def _placed(self, words: Iterable[str]) -> dict[str, Value]:
-        return dict(parse_override(word.replace("{data}", self.data.label)) for word in words)
 
     def _searched(self) -> RunSpec:
         """Return a run of the search as the method's own overrides and defaults have it."""

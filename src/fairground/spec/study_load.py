@@ -3,17 +3,15 @@
 Tables of a study and of what it extends are merged key by key; "none" as a value removes an inherited entry.
 """
 
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 from fairground.errors import require
 from fairground.spec import study as spec
 from fairground.spec.catalogue import nearest
-from fairground.spec.load import read_toml, shipped_files
+from fairground.spec.load import SHIPPED, read_toml
 from fairground.spec.settings import Overrides, Value, fit, from_mapping, override_text
 from fairground.spec.space import Choice, Integer, LogReal, Range, Real, Unit, range_from_plain
 
@@ -24,20 +22,14 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "selection": spec.SelectionSpec,
     "until_settled": spec.UntilSettledSpec,
 }
+_SHIPPED = SHIPPED / "studies"
 _PLAIN = ("question", "follows", "differs", "protocol", "overrides", "seed", "repeats")
 
 
 def study_names() -> list[str]:
     """Return the studies that come with the package, such as `mlrc2020/table4`."""
-    return sorted(_names_below(shipped_files().joinpath("studies"), ""))
-
-
-def _names_below(folder: Traversable, prefix: str) -> Iterator[str]:
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            yield from _names_below(entry, f"{prefix}{entry.name}/")
-        elif entry.name.endswith(".toml") and not entry.name.startswith("_"):
-            yield prefix + entry.name.removesuffix(".toml")
+    files = [path for path in _SHIPPED.rglob("*.toml") if not path.name.startswith("_")]
+    return sorted(path.relative_to(_SHIPPED).with_suffix("").as_posix() for path in files)
 
 
 def load_study(name: str, *, changes: Overrides | None = None) -> spec.StudySpec:
@@ -203,4 +195,4 @@ def _read_preset(name: str) -> dict[str, Any]:
     known = study_names()
     where = " A file ends in .toml." if Path(name).exists() else ""
     require(name in known, f"no study '{name}'.{nearest(name, known)}{where} `fairground study list` shows them all.")
-    return tomllib.loads(shipped_files().joinpath("studies", *f"{name}.toml".split("/")).read_text(encoding="utf-8"))
+    return read_toml(_SHIPPED / f"{name}.toml")

@@ -1,22 +1,118 @@
-"""The final runs of a study: the same number of repeats for every method, or seeds in waves until it is settled.
+"""Selection by the declared rule, the seal it breaks, and the final runs that open the test split.
 
-Nothing about waves is stored but the records of runs. Who gets seeds next follows from them alone
-(`comparison.sequential`), so that a study that was killed goes on with the very seeds it would have had.
+No run that looks at the test split exists before selection: what was chosen is written into the store, with who and
+when, before the first final spec can be had. A protocol that selects on the test split says so in its own spec and its
+records; nothing can be searched under it.
+
+Every method has the same number of repeats, or seeds in waves until it is settled. Nothing about waves is stored but
+the records of runs. Who gets seeds next follows from them alone (`comparison.sequential`), so that a study that was
+killed goes on with the very seeds it would have had.
 """
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Literal
 
-from fairground.comparison.sequential import Plan, Wave, next_wave
-from fairground.errors import DataError
+from fairground.comparison.sequential import Wave, next_wave
+from fairground.errors import DataError, SealError, require
 from fairground.records.record import RunRecord
-from fairground.spec.identity import name_of
+from fairground.records.store import Event, Store
+from fairground.spec.identity import canonical_json, name_of
 from fairground.spec.measurement_names import in_unit
 from fairground.spec.run import RunSpec
-from fairground.spec.study import SeedProcedure, StudyJob, StudySpec, jobs_of
+from fairground.spec.settings import Value
+from fairground.spec.study import SeedProcedure, StudyJob, StudySpec, jobs_of, study_hash
+from fairground.studies.folder import Trial
 from fairground.studies.scheduler import Request, Requests, Scheduler, with_procedures
-from fairground.studies.select import Seal
+
+SELECTED = "settings selected"
+OPENED = "test opened"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selected:
+    """The settings a job goes on with; `trial` and `score` are None where nothing was searched."""
+
+    settings: Mapping[str, Value]
+    trial: int | None = None
+    score: float | None = None
+    n_trials: int = 0
+
+
+def select(trials: Sequence[Trial]) -> Selected | None:
+    """Return the trial with the best mean over the folds, the earliest of equals; None when none is done."""
+    done = [(trial.goodness, -trial.number, trial) for trial in trials if trial.goodness is not None]
+    if not done:
+        return None
+    best = max(done, key=lambda row: row[:2])[2]
+    return Selected(settings=dict(best.settings), trial=best.number, score=best.score, n_trials=len(trials))
+
+
+class Seal:
+    """The seal on the test split of a study. Only it makes final specs."""
+
+    def __init__(self, store: Store, study: StudySpec) -> None:
+        self._store, self._study, self._name = store, study, study_hash(study)
+        self._noted: set[str | None] | None = None
+
+    def selection(self) -> dict[str, Selected] | None:
+        """Return what was selected in each job, or None while the test split is sealed."""
+        events = self._store.events(kind=SELECTED, run=self._name)
+        if not events:
+            return None
+        return {label: Selected(**chosen) for label, chosen in json.loads(events[0].detail).items()}
+
+    def end_selection(self, chosen: Mapping[str, Selected]) -> None:
+        """Write down what was selected in every job; a second selection that differs is refused."""
+        detail = canonical_json({label: asdict(selected) for label, selected in chosen.items()})
+        before = self._store.events(kind=SELECTED, run=self._name)
+        if before:
+            require(
+                before[0].detail == detail,
+                f"study {self._study.name} was selected before, by {before[0].who} at {before[0].at}, with other "
+                "settings: after a look at the test split nothing can be selected again",
+                SealError,
+            )
+            return
+        self._store.note_event(SELECTED, self._name, detail)
+
+    def final_specs(self, job: StudyJob) -> dict[tuple[int, int], RunSpec]:
+        """Return the final runs of a job by seed and fold, which open the test split; refused before selection."""
+        selection = self.selection()
+        if selection is None:
+            raise SealError(
+                f"the test split of study {self._study.name} is sealed until every method's settings are selected; "
+                "finish the search first (fairground study resume)"
+            )
+        if job.label not in selection:
+            return {}
+        settings = selection[job.label].settings
+        return {
+            (seed, fold): job.spec(seed=seed, fold=fold, settings=settings, test=True)
+            for seed in job.study.repeat_seeds
+            for fold in job.study.folds.used
+        }
+
+    def note_opening(self, what: str) -> None:
+        """Write down, once, that the test split is opened."""
+        if what not in {event.detail for event in self.openings()}:
+            self._store.note_event(OPENED, self._name, what)
+
+    def openings(self) -> list[Event]:
+        """Return who opened the test split for this study, when and for what, the first time first."""
+        return self._store.events(kind=OPENED, run=self._name)
+
+    def note_run(self, record: RunRecord) -> None:
+        """Write down, once, that a final run opened the test split; the runs of a search do not."""
+        evaluation = record.spec["evaluation"]
+        if record.state != "done" or not isinstance(evaluation, Mapping) or not evaluation["test"]:
+            return
+        if self._noted is None:
+            self._noted = {event.run for event in self._store.events(kind=OPENED)}
+        if record.name not in self._noted:
+            self._noted.add(record.name)
+            self._store.note_event(OPENED, record.name, f"final run of study {self._study.name} ({self._name})")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,20 +204,10 @@ def wave_of(
     is_higher: bool,
 ) -> Wave:
     """Return where the methods of one data set stand; `values` names every method, those without a run too."""
+    margin = in_unit(procedure.metric, procedure.plan.margin)
     return next_wave(
-        values,
-        plan_of_waves(procedure),
-        seeds=procedure.seeds,
-        methods=tuple(values),
-        lost=lost,
-        margin=in_unit(procedure.metric, procedure.plan.margin),
-        higher_is_better=is_higher,
+        values, procedure.plan, seeds=procedure.seeds, lost=lost, margin=margin, higher_is_better=is_higher
     )
-
-
-def plan_of_waves(procedure: SeedProcedure) -> Plan:
-    plan = procedure.plan
-    return Plan(first=plan.first, wave=plan.wave, limit=plan.limit, level=plan.level)
 
 
 @dataclass(frozen=True, kw_only=True)

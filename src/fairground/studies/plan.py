@@ -1,7 +1,7 @@
 """What a study will run, how long it will take by runs already measured, and how much disk it will fill."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
@@ -47,10 +47,6 @@ class PlanRow:
     work: RunWork | None
     speed: RunSpeed | None
 
-    @property
-    def n_runs(self) -> int:
-        return self.n_search + self.n_final
-
 
 @dataclass(frozen=True, kw_only=True)
 class StudyPlan:
@@ -71,36 +67,36 @@ class StudyPlan:
 
     def seconds(self, workers: int) -> float | None:
         """Return how long it takes at most on so many workers; None where nothing has been measured."""
-        total = self._total([row.seconds for row in self.rows], is_partial=True)
+        total = self._total(lambda row: row.seconds, is_partial=True)
         return None if total is None else total / workers
 
     def bytes(self) -> int | None:
         """Return how much disk it takes, by measured runs, else by the sizes of networks and data; None if unknown."""
-        total = self._total([row.bytes for row in self.rows], is_partial=True)
-        if total is None:
-            total = self._total([None if row.work is None else row.work.bytes for row in self.rows])
+        total = self._total(lambda row: row.bytes, is_partial=True)
+        total = self._total(lambda row: row.work.bytes if row.work else None) if total is None else total
         return None if total is None else int(total)
 
     def images(self) -> float | None:
         """Return how many images all runs train on at most, those evaluated counted as a third; None if unknown."""
-        return self._total([None if row.work is None else row.work.images for row in self.rows])
+        return self._total(lambda row: row.work.images if row.work else None)
 
     def gpu_seconds(self, images_per_second: float | None = None) -> float | None:
         """Return how long it takes at most at a given speed, or at those measured here for the same networks."""
-        costs: list[float | None] = []
-        for row in self.rows:
-            speed = images_per_second or (None if row.speed is None else row.speed.images_per_second)
-            costs.append(None if row.work is None or speed is None else row.work.images / speed)
-        return self._total(costs)
 
-    def _total(self, costs: Sequence[float | None], *, is_partial: bool = False) -> float | None:
+        def cost(row: PlanRow) -> float | None:
+            speed = images_per_second or (row.speed and row.speed.images_per_second)
+            return row.work.images / speed if row.work and speed else None
+
+        return self._total(cost)
+
+    def _total(self, cost: Callable[[PlanRow], float | None], *, is_partial: bool = False) -> float | None:
         """Return the cost of all runs from that of one run of each row; `is_partial` gives unknown rows the mean."""
-        known = [cost for cost in costs if cost is not None]
+        costs = [cost(row) for row in self.rows]
+        known = [one for one in costs if one is not None]
         if not known or (len(known) < len(costs) and not is_partial):
             return None
-        typical = fmean(known)
-        rows = zip(self.rows, costs, strict=True)
-        return math.fsum(row.n_runs * (typical if cost is None else cost) for row, cost in rows)
+        typical, rows = fmean(known), zip(self.rows, costs, strict=True)
+        return math.fsum((row.n_search + row.n_final) * (typical if one is None else one) for row, one in rows)
 
     @property
     def hardware(self) -> str:
@@ -183,9 +179,8 @@ def work_of(spec: RunSpec) -> RunWork | None:
     training, evaluation = spec.training, spec.evaluation
     # One fold of several validates, or a fraction.
     n_folds, fraction = spec.split.settings.get("n_folds"), spec.split.settings.get("validation")
-    held_out = (
-        1 / n_folds if isinstance(n_folds, int) else float(fraction) if isinstance(fraction, int | float) else 0.0
-    )
+    held_out = fraction if isinstance(fraction, int | float) else 0.0
+    held_out = 1 / n_folds if isinstance(n_folds, int) else held_out
     n_train, n_validation = (round(share * counts.train_images) for share in (1 - held_out, held_out))
     batches = training.batches_per_epoch or n_train // training.batch_size
     trained = training.epochs * batches * training.batch_size

@@ -4,7 +4,7 @@ Also what is stored of a study, and how far it is.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,11 @@ from fairground.records.store import Store
 from fairground.spec.identity import hash_of
 from fairground.spec.study import StudyJob, StudySpec, jobs_of
 from fairground.studies.executors.executor import Executor
-from fairground.studies.final_runs import FinalRuns, WaveStatus, finals_of, run_finals, waves_of
+from fairground.studies.final_runs import FinalRuns, Seal, Selected, WaveStatus, finals_of, run_finals, select, waves_of
 from fairground.studies.folder import Trial, TrialStore, counts, folder_of
 from fairground.studies.scheduler import JOB, OnRecord, Scheduler
 from fairground.studies.search import search
-from fairground.studies.select import Seal, Selected, select
 
-#: what `fairground study` ends with when every run worked, when none did, and when some failed
-ALL_WORKED, NONE_WORKED, SOME_FAILED = 0, 1, 3
 #: joins the fold models of one repeat; named, not imported, so that torch is not
 JOIN_JOB = "fairground.training.measure:ensemble_job"
 #: starts an executor of the function named by a dotted path
@@ -244,14 +241,12 @@ class StudyFailures:
 
     @property
     def exit_code(self) -> int:
-        """What the command ends with; a diverged run is a result and no failure, unless nothing else came out."""
-        if self.n_done == 0:
-            return NONE_WORKED
-        return SOME_FAILED if self.reasons else ALL_WORKED
+        """0 where every run worked, 1 where none did, 3 where some failed; a run that diverged is a result."""
+        return 1 if self.n_done == 0 else 3 if self.reasons else 0
 
     def sentence(self) -> str:
         """Say how many failed and why; nothing where none did."""
-        if self.exit_code == ALL_WORKED:
+        if self.exit_code == 0:
             return ""
         if not self.reasons:
             return f"none of {self.n} trials and final runs finished: all of them diverged or had no score"
@@ -262,14 +257,10 @@ class StudyFailures:
 
 
 def failures_of(results: Sequence[JobResult]) -> StudyFailures:
-    states = [state for result in results for state, _ in _ends(result)]
-    reasons = Counter(reason for result in results for state, reason in _ends(result) if state == "failed")
-    return StudyFailures(n=len(states), n_done=states.count("done"), reasons=reasons)
-
-
-def _ends(result: JobResult) -> Iterator[tuple[str, str]]:
-    for trial in result.trials:
+    ends: list[tuple[str, str]] = []
+    for result in results:
         # The fold a trial failed in is not part of the reason.
-        yield trial.state, (trial.failure or "").partition(": ")[2] or trial.failure or ""
-    for run in result.runs:
-        yield run.state, run.failure or ""
+        ends += [(t.state, (t.failure or "").partition(": ")[2] or t.failure or "") for t in result.trials]
+        ends += [(run.state, run.failure or "") for run in result.runs]
+    reasons = Counter(reason for state, reason in ends if state == "failed")
+    return StudyFailures(n=len(ends), n_done=sum(state == "done" for state, _ in ends), reasons=reasons)

@@ -13,17 +13,14 @@ A search that learns from outcomes calls `submit` while it iterates over `finish
 too, interrupts what still runs (the job gets KeyboardInterrupt) and leaves no process behind.
 """
 
-import importlib
 import os
-import re
 import sys
-import traceback
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from types import TracebackType
+from pkgutil import resolve_name
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 from fairground.errors import FairgroundError, InputError, StoreError, require
@@ -46,15 +43,11 @@ _THREAD_VARIABLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of one job: a result, or a failure in one sentence with its traceback in `details`.
-
-    `is_store_failure` tells that the disk or the store failed and not the job.
-    """
+    """A job's result or its failure in one sentence; `is_store_failure`: the disk or the store failed, not the job."""
 
     job_id: str
     result: Any = None
     failure: str | None = None
-    details: str = ""
     attempts: int = 1
     is_store_failure: bool = False
 
@@ -75,9 +68,6 @@ class Executor(ABC):
     capacity: int = 1
 
     def __init__(self, job: str, *, threads: int = 1, watch: Watch | None = None) -> None:
-        is_path = re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", job) is not None
-        require(is_path, f"a job is named package.module:function; got {job!r}")
-        require(threads >= 1, f"threads must be at least 1; got {threads}")
         self.job = job
         self._threads = threads
         self._watch: Watch = watch or (lambda _: None)
@@ -118,9 +108,7 @@ class Executor(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -141,19 +129,8 @@ class WorkerExecutor(Executor):
     final. On closing, jobs under way have `grace` seconds to leave a resumable run before they are killed.
     """
 
-    def __init__(
-        self,
-        job: str,
-        *,
-        workers: int = 2,
-        threads: int = 1,
-        retries: int = 2,
-        grace: float = 20.0,
-        watch: Watch | None = None,
-    ) -> None:
-        super().__init__(job, threads=threads, watch=watch)
-        require(workers >= 1, f"workers must be at least 1; got {workers}")
-        require(retries >= 0, f"retries must be at least 0; got {retries}")
+    def __init__(self, job: str, *, workers: int = 2, retries: int = 2, grace: float = 20.0, **settings: Any) -> None:
+        super().__init__(job, **settings)
         self.capacity, self._retries, self._grace = workers, retries, grace
         self._running: dict[Any, Order] = {}
 
@@ -215,25 +192,10 @@ def perform(order: Order, tell: Watch, *, threads: int | None = None) -> Outcome
     """
     try:
         with nullcontext() if threads is None else limited_to(threads):
-            return Outcome(job_id=order.job_id, result=_find(order.job)(order.argument, tell))
+            return Outcome(job_id=order.job_id, result=resolve_name(order.job)(order.argument, tell))
     except (Exception, SystemExit) as error:
         failure = str(error) if isinstance(error, FairgroundError) else f"{type(error).__name__}: {error}"
-        return Outcome(
-            job_id=order.job_id,
-            failure=failure,
-            details=traceback.format_exc(),
-            is_store_failure=isinstance(error, StoreError),
-        )
-
-
-def _find(path: str) -> Callable[[Argument, Watch], Any]:
-    module_name, _, function = path.partition(":")
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        raise InputError(f"cannot import '{module_name}' for the job '{path}': no module '{error.name}'") from error
-    require(hasattr(module, function), f"'{module_name}' has no '{function}'.{nearest(function, dir(module))}")
-    return getattr(module, function)  # type: ignore[no-any-return]
+        return Outcome(job_id=order.job_id, failure=failure, is_store_failure=isinstance(error, StoreError))
 
 
 def environment_of(threads: int) -> dict[str, str]:
