@@ -19,7 +19,7 @@ from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training
 from fairground.transforms.photographs import PhotographsTransform
-from fairground.trunks._torchvision import import_torchvision
+from fairground.trunks.timm import import_torchvision
 
 N_CLASSES, PER_CLASS, BATCH = 24, 6, 32
 WIDTH, HEIGHT = 500, 375

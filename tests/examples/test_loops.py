@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import fairground as fg
-from fairground.trunks._torchvision import import_torchvision
+from fairground.trunks.timm import import_torchvision
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 #: what the icons' unseen classes score in raw pixels is far above this; chance is 0.003

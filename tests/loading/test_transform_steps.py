@@ -10,7 +10,7 @@ from torch import Tensor
 
 from fairground.errors import InputError
 from fairground.loading import transform_steps as steps
-from fairground.trunks._torchvision import import_torchvision
+from fairground.trunks.timm import import_torchvision
 from tests.loading.pictures import photo
 
 import_torchvision()

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.trunks._torchvision import import_torchvision
 from fairground.trunks.mobilenet_v2 import MobilenetV2Trunk
+from fairground.trunks.timm import import_torchvision
 from tests.trunks.test_published import lively, seeded
 
 

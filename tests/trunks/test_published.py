@@ -10,10 +10,10 @@ from torch.nn import functional
 from fairground.contracts.model import Trunk
 from fairground.errors import InputError
 from fairground.spec.catalogue import find
-from fairground.trunks._torchvision import import_torchvision
 from fairground.trunks.bn_inception import BnInceptionTrunk, _published_name
 from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
 from fairground.trunks.features import FeaturesTrunk
+from fairground.trunks.timm import import_torchvision
 
 
 def seeded(*size: int) -> torch.Tensor:

@@ -45,23 +45,10 @@ class ClassOrder(NamedTuple):
 
 def class_order(labels: Tensor) -> ClassOrder:
     """Return the order of a batch, in O(n log n)."""
-    return ClassOrder(*_sort(labels.contiguous().numpy()))
-
-
-@numba.njit(nogil=True, cache=True)
-def _sort(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    n = len(labels)
-    rows = np.argsort(labels, kind="mergesort")
-    start = np.empty(n, np.int64)
-    stop = np.empty(n, np.int64)
-    first = 0
-    for place in range(1, n + 1):
-        if place == n or labels[rows[place]] != labels[rows[first]]:
-            for k in range(first, place):
-                start[rows[k]] = first
-                stop[rows[k]] = place
-            first = place
-    return rows, start, stop
+    names = labels.numpy()
+    rows = np.argsort(names, kind="stable")
+    ordered = names[rows]
+    return ClassOrder(rows, np.searchsorted(ordered, names), np.searchsorted(ordered, names, side="right"))
 
 
 class BatchPairs(NamedTuple):

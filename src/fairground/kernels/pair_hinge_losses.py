@@ -15,7 +15,7 @@ from fairground.contracts.loss import KernelResult, LossInputs, Pairs, Triplets,
 from fairground.functional.reductions import is_held
 from fairground.kernels import vector_gradients
 from fairground.kernels.batch_pairs import BatchPairs, ClassOrder, class_order, kernel_in_blocks
-from fairground.kernels.tuple_hinge_losses import triplet_hinges
+from fairground.kernels.tuple_hinge_losses import mean_of, triplet_hinges
 from fairground.kernels.vector_gradients import SUMS, kernel_of_distances, kernel_of_listed_distances, kernel_of_vectors
 
 #: the least sum of squares that the SNR loss takes a centred anchor to have
@@ -239,7 +239,7 @@ def snr(loss: Any, inputs: LossInputs) -> KernelResult | None:
         if loss.form == "contrastive":
             value, found = _mean_pair_hinges(loss, ratios.numpy(), order)
         else:
-            value, found = triplet_hinges(ratios.numpy(), order, loss.margin).mean(n_hinges)
+            value, found = mean_of(triplet_hinges(ratios.numpy(), *order, loss.margin), n_hinges)
         # A constant anchor has no direction to move in.
         by_square = torch.from_numpy(found).div_(signal).mul_(signal > LEAST_SIGNAL)
         by_signal = -(by_square * ratios).sum(1, keepdim=True)

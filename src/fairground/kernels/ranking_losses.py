@@ -10,6 +10,7 @@ from torch import Tensor
 
 from fairground.contracts.loss import KernelResult, LossInputs
 from fairground.functional.pairs import pair_masks
+from fairground.kernels.batch_pairs import class_order
 from fairground.kernels.vector_gradients import kernel_of_products, no_gradient
 
 
@@ -110,25 +111,15 @@ class _Ranking(NamedTuple):
 
 def fast_ap(loss: Any, inputs: LossInputs) -> KernelResult:
     """Return 1 minus the mean over anchors with positives of their average precision by histograms."""
-    names, embeddings = inputs.labels.numpy(), inputs.embeddings
-    n_positives, has_negatives = _count_positives(names)
-    if not (has_negatives and n_positives.any()):
+    names, embeddings, order = inputs.labels.numpy(), inputs.embeddings, class_order(inputs.labels)
+    n_positives = order.n_positives
+    if not (order.n_negatives.any() and n_positives.any()):
         return no_gradient(embeddings)
 
     def rule(cosines: Tensor) -> tuple[Tensor, Tensor]:
         return cosines.new_full((), _by_anchor(cosines.numpy(), names, n_positives, loss.bins)), cosines
 
     return kernel_of_products(embeddings, rule, normalise=True)
-
-
-@numba.njit(nogil=True, cache=True)
-def _count_positives(labels: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Return how many others (n,) share each row's label, and whether there are two labels."""
-    counts = np.zeros(len(labels), np.int64)
-    for i in range(len(labels)):
-        for j in range(len(labels)):
-            counts[i] += labels[i] == labels[j]
-    return counts - 1, len(labels) > 0 and counts[0] < len(labels)
 
 
 @numba.njit(nogil=True, cache=True)

@@ -1,6 +1,6 @@
 """Triplet and quadruplet loss over all tuples of a batch or listed triplets, by compiled loops, with gradients."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
@@ -11,45 +11,34 @@ from fairground.contracts.loss import KernelResult, LossInputs, Triplets
 from fairground.functional.reductions import is_held
 from fairground.kernels import vector_gradients
 from fairground.kernels.batch_pairs import ClassOrder, class_order
-from fairground.kernels.vector_gradients import SUMS, kernel_of_distances, kernel_of_listed_distances, kernel_of_vectors
+from fairground.kernels.vector_gradients import SUMS, kernel_of_distances, kernel_of_listed_distances
 
 #: from this class size on, searching among the sorted positives beats comparing every negative with each
 MANY = 128
 
 
-class TupleHinges(NamedTuple):
-    """The sum of all hinges, how many are above 0, and the gradient (n, n) of the sum by the matrix."""
-
-    total: float
-    n_active: float
-    gradient: np.ndarray
-
-    def mean(self, n: float | None = None) -> tuple[float, np.ndarray]:
-        """Return the sum over `n` hinges, those above 0 by default, and its gradient, in the place of the old one."""
-        n = max(1.0, self.n_active if n is None else n)
-        return self.total / n, np.divide(self.gradient, n, out=self.gradient)
+#: the sum of all hinges, how many are above 0, and the gradient (n, n) of the sum by the matrix
+TupleHinges = tuple[float, float, np.ndarray]
 
 
-def triplet_hinges(matrix: np.ndarray, order: ClassOrder, margin: float) -> TupleHinges:
-    """Return the sum over all triplets; the matrix may hold any comparison of row and column, the row is the anchor."""
-    return TupleHinges(*_triplet_hinges_count(matrix, *order, margin, MANY))
-
-
-def looped_triplets(matrix: np.ndarray, order: ClassOrder, margin: float, *, swap: bool, smooth: bool) -> TupleHinges:
-    """Return the sum with the smaller of m_an and m_pn (`swap`) or of log(1 + e^x) (`smooth`), triplet by triplet."""
-    return TupleHinges(*_loop(matrix, *order, margin, swap, smooth))
+def mean_of(hinges: TupleHinges, n: float | None) -> tuple[float, np.ndarray]:
+    """Return the mean over `n` hinges, None for those above 0, and its gradient, in the place of the old one."""
+    total, n_active, gradient = hinges
+    n = max(1.0, n_active if n is None else n)
+    return total / n, np.divide(gradient, n, out=gradient)
 
 
 @numba.njit(nogil=True, cache=True)
-def _triplet_hinges_count(
-    matrix: np.ndarray, rows: np.ndarray, start: np.ndarray, stop: np.ndarray, margin: float, many: int
-) -> tuple[float, float, np.ndarray]:
+def triplet_hinges(
+    matrix: np.ndarray, rows: np.ndarray, start: np.ndarray, stop: np.ndarray, margin: float
+) -> TupleHinges:
+    """Return the sum over all triplets; the matrix may hold any comparison of row and column, the row is the anchor."""
     gradient = np.zeros_like(matrix)
     total, n_active = 0.0, 0.0
     for a in range(len(matrix)):
         own = rows[start[a] : stop[a]]
         gap = matrix.dtype.type(margin)
-        if len(own) <= many:
+        if len(own) <= MANY:
             hinges, active = _compare_row(matrix[a], own, a, gap, gradient[a])
         else:
             hinges, active = _search_row(matrix[a], own, a, gap, gradient[a])
@@ -117,7 +106,8 @@ def _loop(
     margin: float,
     swap: bool,
     smooth: bool,
-) -> tuple[float, float, np.ndarray]:
+) -> TupleHinges:
+    """Return the sum with the smaller of m_an and m_pn (`swap`) or of log(1 + e^x) (`smooth`), triplet by triplet."""
     gradient = np.zeros_like(matrix)
     is_negative = np.ones(len(matrix), np.bool_)
     total, n_active = 0.0, 0.0
@@ -161,7 +151,7 @@ def triplet(loss: Any, inputs: LossInputs) -> KernelResult | None:
     Not for mined triplets with `swap` or `smooth`, nor for a batch too large to hold.
     """
     embeddings, labels, tuples, _ = inputs
-    is_squared, is_looped = loss.power == 2, loss.swap or loss.smooth
+    is_looped = loss.swap or loss.smooth
     if isinstance(tuples, Triplets):
         return None if is_looped else _triplet_of_listed(loss, embeddings, tuples)
     if not (is_looped or is_held(len(labels), len(labels))):
@@ -170,18 +160,12 @@ def triplet(loss: Any, inputs: LossInputs) -> KernelResult | None:
     over_active = loss.reduction == "mean_nz" and not loss.smooth
     n = None if over_active else float((order.n_positives * order.n_negatives).sum())
 
-    def of_vectors(z: Tensor) -> tuple[Tensor, Tensor]:
-        matrix = (z @ z.T).numpy()
-        vector_gradients.distances_from_products(matrix, is_squared)
-        if is_looped:
-            hinges = looped_triplets(matrix, order, loss.margin, swap=loss.swap, smooth=loss.smooth)
-        else:
-            hinges = triplet_hinges(matrix, order, loss.margin)
-        value, gradient = hinges.mean(n)
-        vector_gradients.gradient_by_products(gradient, matrix, is_squared)
-        return z.new_tensor(value), torch.from_numpy(gradient) @ z
+    def of_distances(distances: Tensor) -> tuple[Tensor, Tensor]:
+        given = (distances.numpy(), *order, loss.margin)
+        value, gradient = mean_of(_loop(*given, loss.swap, loss.smooth) if is_looped else triplet_hinges(*given), n)
+        return distances.new_tensor(value), torch.from_numpy(gradient)
 
-    return kernel_of_vectors(embeddings, of_vectors, normalise=True)
+    return kernel_of_distances(embeddings, of_distances, normalise=True, squared=loss.power == 2)
 
 
 def _triplet_of_listed(loss: Any, embeddings: Tensor, triplets: Triplets) -> KernelResult:
@@ -207,24 +191,32 @@ def quadruplet_hinges(matrix: np.ndarray, order: ClassOrder, margin: float) -> T
     ascending = np.argsort(thresholds, kind="stable")
     anchor, positive = anchor[ascending], positive[ascending]
     # A class goes by the place where it starts.
-    return TupleHinges(
-        *_quadruplet_hinges_count(matrix, order.start, order.start[anchor], thresholds[ascending], anchor, positive)
-    )
+    return _quadruplet_hinges(matrix, order.start, order.start[anchor], thresholds[ascending], anchor, positive)
 
 
 @numba.njit(nogil=True, cache=True)
-def _quadruplet_hinges_count(
+def _quadruplet_hinges(
     matrix: np.ndarray,
     group: np.ndarray,
     own: np.ndarray,
     thresholds: np.ndarray,
     anchor: np.ndarray,
     positive: np.ndarray,
-) -> tuple[float, float, np.ndarray]:
+) -> TupleHinges:
     """Return sum, number above 0 and gradient, given the class of every row and of every threshold, ascending."""
     t = len(thresholds)
     gradient = np.zeros_like(matrix)
-    by_class, rank, first, size = _sort_by_class(thresholds, own, len(matrix))
+    # The thresholds class by class, their ranks among all, and where each class starts and its size.
+    size = np.zeros(len(matrix), np.int64)
+    for c in own:
+        size[c] += 1
+    first = np.cumsum(size) - size
+    filled = first.copy()
+    by_class, rank = np.empty_like(thresholds), np.empty(t, np.int64)
+    for r in range(t):
+        by_class[filled[own[r]]] = thresholds[r]
+        rank[filled[own[r]]] = r
+        filled[own[r]] += 1
     # How many values pass exactly so many thresholds, of all and of a class of their own. Each class has one slot more
     # than it has thresholds: to have passed all of one is not to have passed none of the next.
     n_passing, n_passing_own = np.zeros(t + 1, np.int64), np.zeros(t + len(matrix), np.int64)
@@ -244,44 +236,17 @@ def _quadruplet_hinges_count(
                 n_above -= size[c] - n_own
             total -= n_above * float(value)
             gradient[i, j] = -n_above
-    n_below = _below(n_passing, n_passing_own, rank, first, size)
-    for r in range(t):
-        total += n_below[r] * float(thresholds[r])
-        gradient[anchor[r], positive[r]] = n_below[r]
-    return total, float(np.sum(n_below)), gradient
-
-
-@numba.njit(nogil=True, cache=True)
-def _sort_by_class(
-    thresholds: np.ndarray, own: np.ndarray, n_groups: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the thresholds class by class, their ranks among all, and where each class starts and its size."""
-    size = np.zeros(n_groups, np.int64)
-    for c in own:
-        size[c] += 1
-    first = np.cumsum(size) - size
-    filled = first.copy()
-    by_class, rank = np.empty_like(thresholds), np.empty(len(thresholds), np.int64)
-    for r in range(len(thresholds)):
-        by_class[filled[own[r]]] = thresholds[r]
-        rank[filled[own[r]]] = r
-        filled[own[r]] += 1
-    return by_class, rank, first, size
-
-
-@numba.njit(nogil=True, cache=True)
-def _below(
-    n_passing: np.ndarray, n_passing_own: np.ndarray, rank: np.ndarray, first: np.ndarray, size: np.ndarray
-) -> np.ndarray:
-    """Return how many values of two further classes are below each threshold."""
-    # A threshold is above all the values that pass no more thresholds than come before it.
-    n_below = np.cumsum(n_passing)[: len(rank)]
+    # A threshold is above all the values that pass no more thresholds than come before it, its own class aside.
+    n_below = np.cumsum(n_passing)[:t]
     for c in range(len(first)):
         n_own = 0
         for k in range(size[c]):
             n_own += n_passing_own[first[c] + c + k]
             n_below[rank[first[c] + k]] -= n_own
-    return n_below
+    for r in range(t):
+        total += n_below[r] * float(thresholds[r])
+        gradient[anchor[r], positive[r]] = n_below[r]
+    return total, float(np.sum(n_below)), gradient
 
 
 @numba.njit(nogil=True, cache=True)
@@ -315,8 +280,8 @@ def quadruplet(loss: Any, inputs: LossInputs) -> KernelResult | None:
 
     def of_distances(distances: Tensor) -> tuple[Tensor, Tensor]:
         matrix = distances.numpy()
-        first, gradient = triplet_hinges(matrix, order, loss.margin).mean(counts[0])
-        second, more = quadruplet_hinges(matrix, order, loss.second_margin).mean(counts[1])
+        first, gradient = mean_of(triplet_hinges(matrix, *order, loss.margin), counts[0])
+        second, more = mean_of(quadruplet_hinges(matrix, order, loss.second_margin), counts[1])
         gradient += more
         return distances.new_tensor(first + second), torch.from_numpy(gradient)
 

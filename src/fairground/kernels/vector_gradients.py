@@ -9,9 +9,7 @@ from torch import Tensor
 
 from fairground.contracts.loss import KernelResult
 from fairground.functional import pairs as formula
-
-#: shorter rows have no direction: they are taken as 0, and so is their gradient
-SHORTEST = 1e-12
+from fairground.functional.pairs import SHORTEST
 
 
 def normalize_rows(vectors: Tensor) -> tuple[Tensor, Tensor]:
@@ -20,13 +18,6 @@ def normalize_rows(vectors: Tensor) -> tuple[Tensor, Tensor]:
     units, inverse = torch.empty_like(given), given.new_empty(*given.shape[:-1], 1)
     _normalize(_rows(given), _rows(units), _rows(inverse))
     return units, inverse
-
-
-def tangent_projection(gradient: Tensor, units: Tensor, inverse: Tensor) -> Tensor:
-    """Return the gradient by x, given the one by x / |x|: without its part along x, over |x|. Overwrites it."""
-    gradient = gradient.contiguous()
-    _project(_rows(gradient), _rows(units), _rows(inverse))
-    return gradient
 
 
 def _rows(tensor: Tensor) -> np.ndarray:
@@ -70,6 +61,7 @@ def _normalize_large(row: np.ndarray, unit: np.ndarray, inverse: np.ndarray) -> 
 
 @numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def _project(gradient: np.ndarray, units: np.ndarray, inverse: np.ndarray) -> None:
+    """Overwrite the gradient by x / |x| with that by x: without its part along x, over |x|."""
     for i in range(len(gradient)):
         row, unit = gradient[i], units[i]
         along = gradient.dtype.type(0)
@@ -142,14 +134,11 @@ def gradient_by_products(gradient: np.ndarray, distances: np.ndarray, squared: b
         gradient[i, i] = zero
 
 
-#: matrix (n, n) -> the loss, and its gradient (n, n) by the matrix
-MatrixRule = Callable[[Tensor], tuple[Tensor, Tensor]]
-
-#: vectors (n, d) -> the loss, and its gradient (n, d) by the vectors
-Work = Callable[[Tensor], tuple[Tensor, Tensor]]
+#: matrix (n, n) or vectors (n, d) -> the loss, and its gradient by them in their shape
+Rule = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 
-def kernel_of_products(embeddings: Tensor, rule: MatrixRule, *, normalise: bool) -> KernelResult:
+def kernel_of_products(embeddings: Tensor, rule: Rule, *, normalise: bool) -> KernelResult:
     """Return the rule's loss of x_i . x_j, the cosines if the embeddings are to be normalised, and its gradient."""
 
     def work(vectors: Tensor) -> tuple[Tensor, Tensor]:
@@ -160,14 +149,17 @@ def kernel_of_products(embeddings: Tensor, rule: MatrixRule, *, normalise: bool)
     return kernel_of_vectors(embeddings, work, normalise=normalise)
 
 
-def kernel_of_distances(embeddings: Tensor, rule: MatrixRule, *, normalise: bool) -> KernelResult:
-    """Return the rule's loss of ||x_i - x_j||, which it must leave as they are; a distance of 0 has a gradient of 0."""
+def kernel_of_distances(embeddings: Tensor, rule: Rule, *, normalise: bool, squared: bool = False) -> KernelResult:
+    """Return the rule's loss of ||x_i - x_j||, which it must leave as they are, or of their squares.
+
+    A distance of 0 has a gradient of 0.
+    """
 
     def work(vectors: Tensor) -> tuple[Tensor, Tensor]:
         matrix = vectors @ vectors.T
-        distances_from_products(matrix.numpy(), False)
+        distances_from_products(matrix.numpy(), squared)
         loss, by_product = rule(matrix)
-        gradient_by_products(by_product.numpy(), matrix.numpy(), False)
+        gradient_by_products(by_product.numpy(), matrix.numpy(), squared)
         gradient = by_product @ vectors
         # The rest of it points along the vectors, where a unit vector cannot move.
         return loss, gradient if normalise else gradient.addcmul_(by_product.sum(1, keepdim=True), vectors, value=-1)
@@ -175,13 +167,15 @@ def kernel_of_distances(embeddings: Tensor, rule: MatrixRule, *, normalise: bool
     return kernel_of_vectors(embeddings, work, normalise=normalise)
 
 
-def kernel_of_vectors(embeddings: Tensor, work: Work, *, normalise: bool) -> KernelResult:
+def kernel_of_vectors(embeddings: Tensor, work: Rule, *, normalise: bool) -> KernelResult:
     """Return the loss that `work` finds for the embeddings or for their unit vectors, and its gradient."""
     if not normalise:
         return KernelResult(*work(embeddings))
     units, inverse = normalize_rows(embeddings)
     value, gradient = work(units)
-    return KernelResult(value, tangent_projection(gradient, units, inverse))
+    gradient = gradient.contiguous()
+    _project(_rows(gradient), _rows(units), _rows(inverse))
+    return KernelResult(value, gradient)
 
 
 def no_gradient(embeddings: Tensor) -> KernelResult:

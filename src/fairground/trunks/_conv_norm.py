@@ -11,7 +11,7 @@ forward and twice backward. Weights, names and gradients of both modules stay wh
 from collections.abc import Iterable
 from math import inf
 from types import NoneType
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor, nn
@@ -54,10 +54,16 @@ def conv_norm(
         hidden = norm(convolution(hidden))
         hidden = hidden if shortcut is None else hidden + shortcut
         return hidden if activation is None else activation(hidden)
-    weight, bias = _folded(convolution, norm)
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
+    scale = norm.weight * torch.rsqrt(norm.running_var + norm.eps)
+    offset = norm.running_mean if convolution.bias is None else norm.running_mean - convolution.bias
+    weight, bias = convolution.weight * scale.view(-1, 1, 1, 1), norm.bias - offset * scale
     assert not isinstance(convolution.padding, str)
-    geometry = Geometry(convolution.stride, convolution.padding, convolution.dilation, convolution.groups)
-    if _is_on_processor(hidden):
+    geometry = (convolution.stride, convolution.padding, convolution.dilation, convolution.groups)
+    # Tracers, autocast and accelerators have their own ways to fuse.
+    is_traced = torch.compiler.is_compiling() or torch.compiler.is_exporting()
+    if hidden.device.type == "cpu" and not is_traced and not torch.is_autocast_enabled("cpu"):
         ceiling = {nn.ReLU: inf, nn.ReLU6: 6.0, NoneType: None}[type(activation)]
         fused: Tensor = _FusedConvolution.apply(hidden, weight, bias, shortcut, geometry, ceiling)  # type: ignore[no-untyped-call]
         return fused
@@ -66,33 +72,13 @@ def conv_norm(
     return hidden if activation is None else activation(hidden)
 
 
-def _folded(convolution: nn.Conv2d, norm: _BatchNorm) -> tuple[Tensor, Tensor]:
-    """Return w s and b + (c - mean) s."""
-    assert norm.running_mean is not None
-    assert norm.running_var is not None
-    scale = norm.weight * torch.rsqrt(norm.running_var + norm.eps)
-    offset = norm.running_mean if convolution.bias is None else norm.running_mean - convolution.bias
-    return convolution.weight * scale.view(-1, 1, 1, 1), norm.bias - offset * scale
-
-
 def is_frozen(norm: nn.Module) -> TypeGuard[_BatchNorm]:
     """Tell whether a batch norm does the same to every batch, so that it can be part of the convolution."""
     return isinstance(norm, _BatchNorm) and not norm.training and norm.affine and norm.running_mean is not None
 
 
-def _is_on_processor(hidden: Tensor) -> bool:
-    """Tell whether the fused pass applies; tracers, autocast and accelerators have their own ways to fuse."""
-    is_traced = torch.compiler.is_compiling() or torch.compiler.is_exporting()
-    return hidden.device.type == "cpu" and not is_traced and not torch.is_autocast_enabled("cpu")
-
-
-class Geometry(NamedTuple):
-    """How a convolution moves over an image, in the order of torch's own arguments."""
-
-    stride: tuple[int, ...]
-    padding: tuple[int, ...]
-    dilation: tuple[int, ...]
-    groups: int
+#: stride, padding, dilation and groups of a convolution
+Geometry = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], int]
 
 
 class _FusedConvolution(torch.autograd.Function):
@@ -129,23 +115,16 @@ class _FusedConvolution(torch.autograd.Function):
         gradient = gradients[0]
         if out is not None:
             gradient = torch.ops.aten.hardtanh_backward(gradient, out, 0.0, ctx.ceiling)
-        by_x, by_weight = _by_inputs(gradient, x, weight, ctx.geometry, needs_x=needs_x, needs_weight=needs_weight)
+        stride, padding, dilation, groups = ctx.geometry
+        has_kernel = needs_weight and _is_wide_depthwise(x, weight, ctx.geometry) and not torch.is_grad_enabled()
+        needs = [needs_x, needs_weight and not has_kernel, False]
+        by_x, by_weight, _ = torch.ops.aten.convolution_backward(
+            gradient, x, weight, None, stride, padding, dilation, False, [0, 0], groups, needs
+        )
+        if has_kernel:
+            by_weight = weight_gradient(x, gradient, size=weight.shape[2], stride=stride[0], padding=padding[0])
         by_bias = gradient.sum((0, 2, 3)) if needs_bias else None
         return by_x, by_weight, by_bias, gradient if needs_shortcut else None, None, None
-
-
-def _by_inputs(
-    gradient: Tensor, x: Tensor, weight: Tensor, geometry: Geometry, *, needs_x: bool, needs_weight: bool
-) -> tuple[Tensor | None, Tensor | None]:
-    stride, padding, dilation, groups = geometry
-    has_kernel = needs_weight and _is_wide_depthwise(x, weight, geometry) and not torch.is_grad_enabled()
-    needs = [needs_x, needs_weight and not has_kernel, False]
-    by_x, by_weight, _ = torch.ops.aten.convolution_backward(
-        gradient, x, weight, None, stride, padding, dilation, False, [0, 0], groups, needs
-    )
-    if has_kernel:
-        by_weight = weight_gradient(x, gradient, size=weight.shape[2], stride=stride[0], padding=padding[0])
-    return by_x, by_weight
 
 
 def _is_wide_depthwise(x: Tensor, weight: Tensor, geometry: Geometry) -> bool:

@@ -151,21 +151,14 @@ def _fit(
         not missing and not unexpected,
         f"{name} does not fit: it lacks {_few(missing)}; it has {_few(unexpected)} that we have no place for",
     )
-    fitting = {
-        key: _shaped(state[source], own[key], f"{name}: {source}") for key, source in sources.items() if source in state
-    }
-    trunk.load_state_dict(own | fitting)
-
-
-def _shaped(found: Tensor, place: Tensor, name: str) -> Tensor:
-    """Allow a leading one too many, as the published BN-Inception has before its batch-norm weights."""
-    if found.shape == (1, *place.shape):
-        return found[0]
-    require(
-        found.shape == place.shape,
-        f"{name} has shape {tuple(found.shape)} where {tuple(place.shape)} is needed",
-    )
-    return found
+    for key, source in sources.items():
+        if source in state:
+            found, wanted = state[source], tuple(own[key].shape)
+            # The published BN-Inception has a leading one too many before its batch-norm weights.
+            found = found[0] if found.shape == (1, *wanted) else found
+            require(found.shape == wanted, f"{name}: {source} has shape {tuple(found.shape)} where {wanted} is needed")
+            own[key] = found
+    trunk.load_state_dict(own)
 
 
 def _few(names: Sequence[str]) -> str:

@@ -25,19 +25,14 @@ class SmallConvTrunk(Trunk):
 
     def __init__(self, *, channels: int, widths: Sequence[int] = (32, 64, 128, 128)) -> None:
         super().__init__()
+        name = type(self).__module__.rpartition(".")[2]
         require(
             len(widths) > 0 and all(isinstance(width, int) and width > 0 for width in widths),
-            f"small_conv.widths must be positive whole numbers, one per block; got {list(widths)}",
+            f"{name}.widths must be positive whole numbers, one per block; got {list(widths)}",
         )
         inputs = [channels, *widths[:-1]]
-        self.stages = nn.ModuleList(_block(before, after) for before, after in zip(inputs, widths, strict=True))
+        self.stages = nn.ModuleList()
+        for before, after in zip(inputs, widths, strict=True):
+            convolution = nn.Conv2d(before, after, 3, padding=1, bias=False)
+            self.stages.append(Chain(convolution, nn.BatchNorm2d(after), nn.MaxPool2d(2), nn.ReLU(inplace=True)))
         self.n_features = widths[-1]
-
-
-def _block(before: int, after: int) -> Chain:
-    return Chain(
-        nn.Conv2d(before, after, 3, padding=1, bias=False),
-        nn.BatchNorm2d(after),
-        nn.MaxPool2d(2),
-        nn.ReLU(inplace=True),
-    )

@@ -11,6 +11,8 @@ Departures from the paper
     samples can be mixed at the input only.
 """
 
+import importlib
+import sys
 from collections import OrderedDict
 from typing import Any
 
@@ -20,7 +22,6 @@ from torch import nn
 from fairground.contracts.model import InColour, PhotoTrunk, Preprocessing, require
 from fairground.errors import InputError
 from fairground.spec.catalogue import nearest
-from fairground.trunks._torchvision import import_torchvision
 from fairground.trunks._weights import load_weights
 
 
@@ -51,6 +52,25 @@ class TimmTrunk(PhotoTrunk):
             dropped=tuple(f"{name}." for name in classifiers),
             rename=lambda name: name.removeprefix("stages.0.network."),
         )
+
+
+def import_torchvision() -> None:
+    """Import torchvision, also where its compiled half does not fit torch: timm needs only what is written in Python.
+
+    That half cannot be loaded then, and the Python half stumbles over `torchvision::nms`, which it wants to describe,
+    not to call. Defining that operator and its sibling by name is enough.
+    """
+    try:
+        importlib.import_module("torchvision")
+    except RuntimeError as error:
+        if "torchvision::nms" not in str(error):
+            raise
+        for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
+            del sys.modules[name]
+        for operator in ("nms", "qnms"):
+            schema = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+            torch.library.define(f"torchvision::{operator}", schema)
+        importlib.import_module("torchvision")
 
 
 def _timm() -> Any:
