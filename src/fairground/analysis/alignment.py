@@ -29,8 +29,8 @@ class AlignmentAnalysis(Analysis):
         members = np.split(order, np.flatnonzero(np.diff(space.row_classes[order])) + 1)
         total, count = 0.0, 0
         for rows in members:
-            for block in pair_blocks(space.rows(rows), space.row_classes[rows]):
-                total += float((block.squared ** (self.alpha / 2)).sum())
-                count += len(block.squared)
+            for squared, _ in pair_blocks(space.rows(rows), space.row_classes[rows]):
+                total += float((squared ** (self.alpha / 2)).sum())
+                count += len(squared)
         require(count > 0, "alignment needs a class of two rows at least", DataError)
         return Findings(values={"alignment": total / count})

@@ -33,10 +33,10 @@ class DensitiesAnalysis(Analysis):
         edges = np.linspace(0, 2 * float(np.linalg.norm(rows, axis=1).max()) or 1.0, self.n_bins + 1)
         counts = np.zeros((2, self.n_bins))
         sums = np.zeros(2)
-        for block in pair_blocks(rows, classes):
-            distances = np.sqrt(block.squared)
+        for squared, is_same in pair_blocks(rows, classes):
+            distances = np.sqrt(squared)
             for kind in (0, 1):
-                some = distances[block.is_same == bool(kind)]
+                some = distances[is_same == bool(kind)]
                 counts[kind] += np.histogram(np.minimum(some, edges[-1]), edges)[0]
                 sums[kind] += some.sum()
         n_negative, n_positive = counts.sum(1)

@@ -29,8 +29,8 @@ class UniformityAnalysis(Analysis):
         require(space.n_rows > 1, "uniformity needs two rows at least", DataError)
         rows = spaced_rows(space.n_rows, self.max_rows)
         total, count = 0.0, 0
-        for block in pair_blocks(space.rows(rows), np.zeros(len(rows))):
-            total += float(np.exp(-self.t * block.squared).sum())
-            count += len(block.squared)
+        for squared, _ in pair_blocks(space.rows(rows), np.zeros(len(rows))):
+            total += float(np.exp(-self.t * squared).sum())
+            count += len(squared)
         remarks = (f"uniformity over {len(rows)} of {space.n_rows} rows",) if len(rows) < space.n_rows else ()
         return Findings(values={"uniformity": float(np.log(total / count))}, remarks=remarks)

@@ -96,20 +96,16 @@ def _seen(kind: Kind, sentence: str, spread: float, dimensions: float) -> Collap
     return Collapse(kind=kind, sentence=sentence, spread=spread, effective_dimensions=dimensions)
 
 
-class PairBlock(NamedTuple):
-    """Squared distances of some pairs i < j of rows, and whether each pair is of one class."""
-
-    squared: np.ndarray
-    is_same: np.ndarray
-
-
 def spaced_rows(n: int, at_most: int) -> np.ndarray:
     """Return at most `at_most` of the row numbers 0..n-1, evenly spaced."""
     return np.arange(n) if n <= at_most else np.linspace(0, n - 1, at_most).round().astype(np.int64)
 
 
-def pair_blocks(rows: np.ndarray, classes: np.ndarray, *, block: int = 1024) -> Iterator[PairBlock]:
-    """Yield all pairs i < j of `rows` (n, d, float64) in blocks of at most `block` squared."""
+def pair_blocks(rows: np.ndarray, classes: np.ndarray, *, block: int = 1024) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the squared distances of all pairs i < j of `rows` (n, d, float64), and whether each is of one class.
+
+    In blocks of at most `block` squared.
+    """
     halves = np.einsum("ij,ij->i", rows, rows) / 2
     for i in range(0, len(rows), block):
         left = slice(i, i + block)
@@ -120,7 +116,7 @@ def pair_blocks(rows: np.ndarray, classes: np.ndarray, *, block: int = 1024) -> 
             if i == j:
                 above = np.triu_indices(len(squared), 1)
                 squared, is_same = squared[above], is_same[above]
-            yield PairBlock(np.maximum(squared, 0).ravel(), is_same.ravel())
+            yield np.maximum(squared, 0).ravel(), is_same.ravel()
 
 
 FLOOR = 1e-12

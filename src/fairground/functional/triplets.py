@@ -144,15 +144,10 @@ def switch_triplets(
     return Triplets(anchor, positive.index_copy(0, chosen, anchor_of), negative.index_copy(0, chosen, other))
 
 
-class ActiveCounts(NamedTuple):
-    """`below`: how many values are below each threshold. `above`: how many thresholds are above each value."""
-
-    below: Tensor
-    above: Tensor
-
-
-def active_counts(thresholds: Tensor, values: Tensor, *, groups: tuple[Tensor, Tensor] | None = None) -> ActiveCounts:
-    """Return the counts, in the shapes of `thresholds` and `values`, of pairs with threshold > value.
+def active_counts(
+    thresholds: Tensor, values: Tensor, *, groups: tuple[Tensor, Tensor] | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return how many values are below each threshold, and how many thresholds are above each value.
 
     A threshold of minus infinity and a value of infinity take no part. With `groups`, whole numbers in the same two
     shapes, only pairs of one group count.
@@ -171,28 +166,26 @@ def active_counts(thresholds: Tensor, values: Tensor, *, groups: tuple[Tensor, T
     n_below = n_values - (n_values - is_value)[first]
     n_above = n_thresholds[last] - n_thresholds
     counts = torch.empty_like(order).scatter(0, order, torch.where(is_value == 1, n_above, n_below))
-    return ActiveCounts(counts[:k].view(thresholds.shape), counts[k:].view(values.shape))
+    return counts[:k].view(thresholds.shape), counts[k:].view(values.shape)
 
 
-class HingeSum(NamedTuple):
-    """The sum of all hinges, and how many of them are above 0."""
+def triplet_hinges(matrix: Tensor, positive: Tensor, negative: Tensor, margin: float) -> tuple[Tensor, Tensor]:
+    """Return the sum of [matrix_ap - matrix_an + margin]_+ over the pairs (a, p) and (a, n) of two masks (n, n).
 
-    total: Tensor
-    n_active: Tensor
-
-
-def triplet_hinges(matrix: Tensor, positive: Tensor, negative: Tensor, margin: float) -> HingeSum:
-    """Return the sum of [matrix_ap - matrix_an + margin]_+ over the pairs (a, p) and (a, n) of two masks (n, n)."""
+    And how many of these hinges are above 0.
+    """
     # Neither sum nor counts change when a row moves as a whole; without their mean, its numbers cancel to more digits.
     mean = torch.where(negative, matrix, 0).sum(1, keepdim=True) / negative.sum(1, keepdim=True).clamp_min(1)
     matrix = matrix - mean.detach()
     near = torch.where(positive, matrix + margin, -torch.inf)
     far = torch.where(negative, matrix, torch.inf)
     row = torch.arange(len(matrix), device=matrix.device).unsqueeze(1).expand_as(matrix)
-    return hinge_sum(near, far, active_counts(near, far, groups=(row, row)))
+    return _hinge_sum(near, far, *active_counts(near, far, groups=(row, row)))
 
 
-def quadruplet_hinges(matrix: Tensor, labels: Tensor, positive: Tensor, negative: Tensor, margin: float) -> HingeSum:
+def quadruplet_hinges(
+    matrix: Tensor, labels: Tensor, positive: Tensor, negative: Tensor, margin: float
+) -> tuple[Tensor, Tensor]:
     """Return the sum of [matrix_ap - matrix_nl + margin]_+ over positive pairs (a, p) and pairs (n, l) of two classes.
 
     n and l are of other classes than a, and come in one order only. These are all pairs of two classes, less those that
@@ -200,15 +193,14 @@ def quadruplet_hinges(matrix: Tensor, labels: Tensor, positive: Tensor, negative
     """
     thresholds = torch.where(positive, matrix + margin, -torch.inf)
     upper = torch.where(negative.triu(1), matrix, torch.inf)
-    everyone = active_counts(thresholds, upper)
+    below, above = active_counts(thresholds, upper)
     of_row = labels.unsqueeze(1).expand_as(matrix)
-    touching = active_counts(thresholds, torch.minimum(upper, upper.T), groups=(of_row, of_row))
-    above = everyone.above - (touching.above + touching.above.T).triu(1)
-    return hinge_sum(thresholds, upper, ActiveCounts(everyone.below - touching.below, above))
+    own_below, own_above = active_counts(thresholds, torch.minimum(upper, upper.T), groups=(of_row, of_row))
+    return _hinge_sum(thresholds, upper, below - own_below, above - (own_above + own_above.T).triu(1))
 
 
-def hinge_sum(thresholds: Tensor, values: Tensor, counts: ActiveCounts) -> HingeSum:
-    """Return sum_t n_below(t) t - sum_v n_above(v) v; infinite entries take no part."""
-    above = torch.where(thresholds == -torch.inf, 0, thresholds) * counts.below
-    below = torch.where(values == torch.inf, 0, values) * counts.above
-    return HingeSum(above.sum() - below.sum(), counts.below.sum())
+def _hinge_sum(thresholds: Tensor, values: Tensor, n_below: Tensor, n_above: Tensor) -> tuple[Tensor, Tensor]:
+    """Return sum_t n_below(t) t - sum_v n_above(v) v, infinite entries taking no part; and the number of pairs."""
+    of_thresholds = torch.where(thresholds == -torch.inf, 0, thresholds) * n_below
+    of_values = torch.where(values == torch.inf, 0, values) * n_above
+    return of_thresholds.sum() - of_values.sum(), n_below.sum()

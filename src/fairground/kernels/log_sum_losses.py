@@ -49,52 +49,40 @@ def row_sums_(logits: Tensor, *, plus_one: bool = False, within: float = inf) ->
     return RowSums(total.log().add_(top), terms, total.clamp_min_(tiny))
 
 
-class GroupSums(NamedTuple):
-    """`log` (n,): log sum exp of each group. `shares` (k,): each value's share in its group's sum, its gradient."""
+def group_sums(
+    values: Tensor, pairs: BatchPairs, *, plus_one: bool = False, within: float = inf
+) -> tuple[Tensor, Tensor]:
+    """Return log sum exp (n,), or log(1 + that sum), of the values (k,) of each anchor's positive pairs.
 
-    log: Tensor
-    shares: Tensor
-
-
-def group_sums(values: Tensor, group: Tensor, n: int, *, plus_one: bool = False, within: float = inf) -> GroupSums:
-    """Return log sum exp, or log(1 + that sum), of the values (k,) in each of the groups 0..n-1."""
+    And (k,): each value's share in its anchor's sum, its gradient.
+    """
+    group = pairs.anchor
     if within <= SAFE:
         terms = values.exp()
-        total = values.new_full((n,), plus_one).index_add_(0, group, terms)
-        return GroupSums(total.log(), terms.div_(total.take(group)))
-    top = values.new_full((n,), 0 if plus_one else torch.finfo(values.dtype).min)
+        total = values.new_full((pairs.n,), plus_one).index_add_(0, group, terms)
+        return total.log(), terms.div_(total.take(group))
+    top = values.new_full((pairs.n,), 0 if plus_one else torch.finfo(values.dtype).min)
     top.scatter_reduce_(0, group, values, "amax")
     terms = (values - top.take(group)).exp_()
     total = (-top).exp_() if plus_one else torch.zeros_like(top)
     total.index_add_(0, group, terms)
-    return GroupSums(total.log().add_(top), terms.div_(total.take(group)))
+    return total.log().add_(top), terms.div_(total.take(group))
 
 
-class Tuplets(NamedTuple):
-    """`terms` (k,) of the positive pairs; `pull` (k,) is the gradient of each by U_a, and minus that by v_ap."""
+def tuplets_(logits: Tensor, positive: Tensor, pairs: BatchPairs, *, within: float = inf) -> tuple[Tensor, Tensor, Any]:
+    """Return the terms (k,) for u = `logits` (n, n), which are overwritten, and v = `positive` (k,).
 
-    pairs: BatchPairs
-    negatives: RowSums
-    terms: Tensor
-    pull: Tensor
-
-    def gradient_(self, push: Tensor, pull: Tensor) -> Tensor:
-        """Return (n, n): `push` (k,) shared out over the negatives of each pair's anchor, less `pull` (k,) at the pair.
-
-        It reuses the memory of the logits, so it can be asked for once.
-        """
-        gradient = self.negatives.shares_(self.pairs.per_anchor(push))
-        return gradient.put_(self.pairs.place, -pull, accumulate=True)
-
-
-def tuplets_(logits: Tensor, positive: Tensor, pairs: BatchPairs, *, within: float = inf) -> Tuplets:
-    """Return the terms for u = `logits` (n, n), which are overwritten, and v = `positive` (k,).
-
-    `within` bounds the magnitude of the logits.
+    And (k,): the gradient of each by U_a, which is minus that by v_ap. And a function that returns the gradient (n, n)
+    in the memory of the logits: its first argument (k,) shared out over the negatives of each pair's anchor, less its
+    second (k,) at the pair. `within` bounds the magnitude of the logits.
     """
     negatives = row_sums_(pairs.keep_negatives_(logits), within=within)
     gap = negatives.log.take(pairs.anchor) - positive
-    return Tuplets(pairs, negatives, softplus(gap), gap.sigmoid())
+
+    def gradient_(push: Tensor, pull: Tensor) -> Tensor:
+        return negatives.shares_(pairs.per_anchor(push)).put_(pairs.place, -pull, accumulate=True)
+
+    return softplus(gap), gap.sigmoid(), gradient_
 
 
 def circle(loss: Any, inputs: LossInputs) -> KernelResult | None:
@@ -104,16 +92,16 @@ def circle(loss: Any, inputs: LossInputs) -> KernelResult | None:
     def of_cosines(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor, Tensor]:
         positive = cosines.take(pairs.place)
         positive_rate = (1 + margin - positive).clamp_min_(0).mul_(-gamma)
-        positives = group_sums(positive_rate * (positive - 1 + margin), pairs.anchor, pairs.n)
+        of_positives, shares = group_sums(positive_rate * (positive - 1 + margin), pairs)
         negative_rate = (cosines + margin).clamp_min_(0).mul_(gamma)
         negatives = row_sums_(pairs.keep_negatives_(cosines.sub_(margin).mul_(negative_rate)))
         # Minus infinity, and so a term of 0, where an anchor lacks either.
-        pressure = positives.log + negatives.log
+        pressure = of_positives + negatives.log
         terms = softplus(pressure)
         n_active = (terms > 0).sum()
         push = pressure.sigmoid() / n_active.clamp_min(1)
         gradient = negatives.shares_(push).mul_(negative_rate)
-        pull = push.take(pairs.anchor) * positives.shares * positive_rate
+        pull = push.take(pairs.anchor) * shares * positive_rate
         mean = terms.sum() / n_active.clamp_min(1)
         return mean, gradient.put_(pairs.place, pull, accumulate=True), n_active
 
@@ -127,14 +115,14 @@ def nca(loss: Any, inputs: LossInputs) -> KernelResult | None:
     def of_cosines(cosines: Tensor) -> tuple[Tensor, Tensor]:
         lengths = cosines.diagonal() * scale
         logits = cosines.mul_(2 * scale).sub_(lengths)
-        positives = group_sums(logits.take(pairs.place), pairs.anchor, pairs.n, within=3 * scale)
+        of_positives, shares = group_sums(logits.take(pairs.place), pairs, within=3 * scale)
         negatives = row_sums_(pairs.keep_negatives_(logits), within=3 * scale)
-        has_positive = positives.log > -torch.inf
-        gap = torch.where(has_positive, negatives.log - positives.log, -torch.inf)
+        has_positive = of_positives > -torch.inf
+        gap = torch.where(has_positive, negatives.log - of_positives, -torch.inf)
         n_anchors = has_positive.sum()
         push = gap.sigmoid().mul_(2 * scale).div_(n_anchors)
         gradient = negatives.shares_(push)
-        pull = push.take(pairs.anchor) * positives.shares
+        pull = push.take(pairs.anchor) * shares
         return softplus(gap).sum() / n_anchors, gradient.put_(pairs.place, -pull, accumulate=True)
 
     return kernel_of_products(inputs.embeddings, of_cosines, normalise=True) if pairs.are_complete else None
@@ -146,14 +134,13 @@ def nt_xent(loss: Any, inputs: LossInputs) -> KernelResult | None:
 
     def of_cosines(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor, Tensor]:
         logits = cosines.div_(temperature)
-        tuplets = tuplets_(logits, logits.take(pairs.place), pairs, within=1 / temperature)
-        terms, pull = tuplets.terms, tuplets.pull
+        terms, pull, gradient_ = tuplets_(logits, logits.take(pairs.place), pairs, within=1 / temperature)
         if floor > 0:
             probability = (-terms).exp()
             terms, pull = -(probability + floor).log(), pull * probability / (probability + floor)
         n_terms = terms.new_tensor(len(terms))
         pull = pull / (n_terms.clamp_min(1) * temperature)
-        return terms.sum() / n_terms.clamp_min(1), tuplets.gradient_(pull, pull), n_terms
+        return terms.sum() / n_terms.clamp_min(1), gradient_(pull, pull), n_terms
 
     return kernel_of_pairs(inputs, of_cosines, repeats=True)
 
@@ -191,11 +178,11 @@ def tuplet_margin(loss: Any, inputs: LossInputs) -> KernelResult | None:
         kept = cosine.clamp(-1 + 1e-7, 1 - 1e-7)
         theta = kept.arccos()
         eased = theta - margin
-        tuplets = tuplets_(cosines.mul_(scale), scale * eased.cos(), pairs, within=scale)
-        push = tuplets.pull * (scale / len(cosine))
+        terms, pull, gradient_ = tuplets_(cosines.mul_(scale), scale * eased.cos(), pairs, within=scale)
+        push = pull * (scale / len(cosine))
         # d cos(theta - margin) / d cos(theta)
         rate = eased.sin() / theta.sin() * (kept == cosine)
-        return tuplets.terms.mean(), tuplets.gradient_(push, push * rate)
+        return terms.mean(), gradient_(push, push * rate)
 
     return kernel_of_products(inputs.embeddings, of_cosines, normalise=True) if pairs.are_complete else None
 
@@ -212,26 +199,22 @@ def multi_similarity(loss: Any, inputs: LossInputs) -> KernelResult | None:
         positive = cosines.take(pairs.place)
         negative = pairs.keep_negatives_(cosines)
         if loss.epsilon is not None:
-            pairs, positive = _mine_(negative, positive, pairs, loss.epsilon)
+            # Negatives not to keep become minus infinity.
+            hardest = negative.amax(1)
+            weakest = positive.new_full((pairs.n,), torch.inf).scatter_reduce_(0, pairs.anchor, positive, "amin")
+            negative.masked_fill_(negative + loss.epsilon <= weakest.unsqueeze(1), -torch.inf)
+            kept = positive - loss.epsilon < hardest.take(pairs.anchor)
+            pairs, positive = pairs.where(kept), positive[kept]
         weights, count = _weights(negative, pairs, loss.empty)
         widest = 1 + abs(base)
-        positives = group_sums(alpha * (base - positive), pairs.anchor, pairs.n, plus_one=True, within=alpha * widest)
+        of_positives, shares = group_sums(alpha * (base - positive), pairs, plus_one=True, within=alpha * widest)
         negatives = row_sums_(negative.sub_(base).mul_(beta), plus_one=True, within=beta * widest)
-        terms = positives.log / alpha + negatives.log / beta
+        terms = of_positives / alpha + negatives.log / beta
         gradient = negatives.shares_(weights)
-        gradient.put_(pairs.place, -positives.shares * weights.take(pairs.anchor), accumulate=True)
+        gradient.put_(pairs.place, -shares * weights.take(pairs.anchor), accumulate=True)
         return terms @ weights, gradient, count
 
     return kernel_of_pairs(inputs, of_cosines, complete=False)
-
-
-def _mine_(negative: Tensor, positive: Tensor, pairs: BatchPairs, epsilon: float) -> tuple[BatchPairs, Tensor]:
-    """Return the positive pairs to keep and their cosines; negatives not to keep become minus infinity."""
-    hardest = negative.amax(1)
-    weakest = positive.new_full((pairs.n,), torch.inf).scatter_reduce_(0, pairs.anchor, positive, "amin")
-    negative.masked_fill_(negative + epsilon <= weakest.unsqueeze(1), -torch.inf)
-    kept = positive - epsilon < hardest.take(pairs.anchor)
-    return pairs.where(kept), positive[kept]
 
 
 def _weights(negative: Tensor, pairs: BatchPairs, empty: str) -> tuple[Tensor, Tensor]:
@@ -271,14 +254,14 @@ def generalised_lifted_structure(loss: Any, inputs: LossInputs) -> KernelResult 
     within = abs(margin) + 2 if loss.normalise else inf
 
     def of_distances(distances: Tensor) -> tuple[Tensor, Tensor]:
-        positives = group_sums(distances.take(pairs.place), pairs.anchor, pairs.n, within=within)
+        of_positives, shares = group_sums(distances.take(pairs.place), pairs, within=within)
         negatives = row_sums_(pairs.keep_negatives_(margin - distances), within=within)
         # Minus infinity, and so 0, where an anchor lacks either.
-        violation = positives.log + negatives.log
+        violation = of_positives + negatives.log
         eligible = (violation > -torch.inf).sum().clamp_min_(1) if loss.reduction == "mean_anchor" else 1
         pull = (violation > 0).to(violation.dtype) / eligible
         gradient = negatives.shares_(-pull)
-        gradient.put_(pairs.place, positives.shares * pull.take(pairs.anchor), accumulate=True)
+        gradient.put_(pairs.place, shares * pull.take(pairs.anchor), accumulate=True)
         return violation.clamp_min_(0).sum() / eligible, gradient
 
     result = kernel_of_distances(inputs.embeddings, of_distances, normalise=loss.normalise)
@@ -297,8 +280,8 @@ def ranked_list(loss: Any, inputs: LossInputs) -> KernelResult | None:
         too_far = distances.take(every.place) - (alpha - loss.margin)
         kept = (too_far > 0).nonzero().squeeze(1)
         pairs, too_far = every.where(kept), too_far.take(kept)
-        positives = group_sums(of_positive * too_far, pairs.anchor, pairs.n)
-        of_positives = pairs.per_anchor(positives.shares * too_far)
+        _, positive_shares = group_sums(of_positive * too_far, pairs)
+        of_positives = pairs.per_anchor(positive_shares * too_far)
 
         too_near = pairs.keep_negatives_(alpha - distances).clamp_min_(0)
         nearest = too_near.amax(1, keepdim=True)
@@ -306,7 +289,7 @@ def ranked_list(loss: Any, inputs: LossInputs) -> KernelResult | None:
         shares /= shares.sum(1, keepdim=True).clamp_min_(1)
         of_negatives = (shares * too_near).sum(1)
 
-        pulls, gradient = positives.shares * pull, shares * -push
+        pulls, gradient = positive_shares * pull, shares * -push
         if loss.weights == "differentiated":
             pulls *= 1 + of_positive * (too_far - of_positives.take(pairs.anchor))
             gradient *= 1 + of_negative * (too_near - of_negatives.unsqueeze(1))
@@ -349,9 +332,10 @@ def angular(loss: Any, inputs: LossInputs) -> KernelResult | None:
         return total * share, gradient
 
     def npair_of_products(products: Tensor) -> tuple[Tensor, Tensor]:
-        tuplets = tuplets_(products, products.take(pairs.place), pairs, within=1 if loss.normalise else inf)
-        pull = tuplets.pull / len(tuplets.pull)
-        return tuplets.terms.mean(), tuplets.gradient_(pull, pull)
+        positive = products.take(pairs.place)
+        terms, pull, gradient_ = tuplets_(products, positive, pairs, within=1 if loss.normalise else inf)
+        pull = pull / len(pull)
+        return terms.mean(), gradient_(pull, pull)
 
     result = kernel_of_products(inputs.embeddings, of_cosines, normalise=True)
     if loss.npair_weight > 0:

@@ -26,7 +26,7 @@ from torch import Generator, Tensor
 from fairground.contracts.loss import Loss, Real, Triplets, Tuples, require
 from fairground.functional.pairs import distances, distances_of_pairs, draw_below, normalize, pair_masks
 from fairground.functional.reductions import mean_hinges, weighted_mean
-from fairground.functional.triplets import HingeSum, quadruplet_hinges, triplet_hinges
+from fairground.functional.triplets import quadruplet_hinges, triplet_hinges
 from fairground.kernels import tuple_hinge_losses
 
 
@@ -67,15 +67,13 @@ class QuadrupletLoss(Loss):
         d = distances(z, z)
         positive, negative = pair_masks(labels)
         n_positives, n_negatives = positive.sum(1), negative.sum(1)
-        first = triplet_hinges(d, positive, negative, self.margin)
-        second = quadruplet_hinges(d, labels, positive, negative, self.second_margin)
-        # All pairs of two classes, less those with a row of the anchor's class.
-        n_apart = n_negatives.sum() // 2 - (n_positives + 1) * n_negatives
-        n_triplets, n_quadruplets = (n_positives * n_negatives).sum(), (n_positives * n_apart).sum()
-        return self._mean(first, n_triplets) + self._mean(second, n_quadruplets)
-
-    def _mean(self, hinges: HingeSum, n: Tensor) -> Tensor:
-        return hinges.total / (hinges.n_active if self.reduction == "mean_nz" else n).clamp_min(1)
+        first, n_first = triplet_hinges(d, positive, negative, self.margin)
+        second, n_second = quadruplet_hinges(d, labels, positive, negative, self.second_margin)
+        if self.reduction == "mean_all":
+            # All pairs of two classes, less those with a row of the anchor's class.
+            n_apart = n_negatives.sum() // 2 - (n_positives + 1) * n_negatives
+            n_first, n_second = (n_positives * n_negatives).sum(), (n_positives * n_apart).sum()
+        return first / n_first.clamp_min(1) + second / n_second.clamp_min(1)
 
     def _over(self, z: Tensor, labels: Tensor, triplets: Triplets, generator: Generator | None) -> Tensor:
         anchor, positive, negative = triplets
@@ -121,18 +119,13 @@ def _draw_stranger(labels: Tensor, one: Tensor, other: Tensor, generator: Genera
     """Return, for each pair of labels (t,), a random row that has neither, and whether there is any such row."""
     ordered, order = labels.sort(stable=True)
     low, high = torch.minimum(one, other), torch.maximum(one, other)
-    low_start, low_end = _block(ordered, low)
-    high_start, high_end = _block(ordered, high)
-    low_size = low_end - low_start
-    high_size = torch.where(low == high, 0, high_end - high_start)
+    # Where the rows of each label start in the order, and how many they are.
+    low_start, high_start = torch.searchsorted(ordered, low), torch.searchsorted(ordered, high)
+    low_size = torch.searchsorted(ordered, low, right=True) - low_start
+    high_size = torch.where(low == high, 0, torch.searchsorted(ordered, high, right=True) - high_start)
     n_strangers = len(labels) - low_size - high_size
     # The rows of a class stand together in the order: a number among strangers steps over each block before it.
     place = draw_below(n_strangers, generator)
     place = torch.where(place >= low_start, place + low_size, place)
     place = torch.where(place >= high_start, place + high_size, place)
     return order[place.clamp_max(len(labels) - 1)], n_strangers > 0
-
-
-def _block(ordered: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
-    """Return where the rows of each label (t,) start and end in the order."""
-    return torch.searchsorted(ordered, label), torch.searchsorted(ordered, label, right=True)

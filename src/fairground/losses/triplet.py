@@ -22,7 +22,7 @@ from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Real, Triplets, Tuples, require
 from fairground.functional import pairs, reductions
-from fairground.functional.triplets import HingeSum, triplet_hinges
+from fairground.functional.triplets import triplet_hinges
 from fairground.kernels import tuple_hinge_losses
 
 
@@ -68,7 +68,7 @@ class TripletLoss(Loss):
         matrix = pairs.distances(anchors, z) if self.power == 1 else pairs.squared_distances(anchors, z)
         masks = pairs.pair_masks(labels, rows)
         if self.swap or self.smooth:
-            total, n_active = self._by_blocks(matrix, masks)
+            total, n_active = self._by_blocks(matrix, masks).unbind()
         else:
             total, n_active = triplet_hinges(matrix, masks.positive, masks.negative, self.margin)
         n_triplets = (masks.positive.sum(1) * masks.negative.sum(1)).sum()
@@ -86,8 +86,8 @@ class TripletLoss(Loss):
             return reductions.softplus(excess).sum() / max(1, excess.numel())
         return reductions.mean_hinges(excess, self.reduction)
 
-    def _by_blocks(self, matrix: Tensor, masks: pairs.PairWeights) -> HingeSum:
-        """Return the sum over all triplets with `swap` or `smooth`, which no sorting shortens."""
+    def _by_blocks(self, matrix: Tensor, masks: pairs.PairWeights) -> Tensor:
+        """Return the sum over all triplets with `swap` or `smooth`, and how many are above 0; not by sorting."""
 
         def of_anchors(rows: slice) -> Tensor:
             # Of shape (anchors, positives, negatives).
@@ -99,5 +99,4 @@ class TripletLoss(Loss):
             hinges = torch.where(is_triplet, reductions.softplus(excess) if self.smooth else excess.relu(), 0)
             return torch.stack([hinges.sum(), (hinges > 0).sum().to(hinges.dtype)])
 
-        total, n_active = reductions.sum_over_blocks(of_anchors, len(matrix), len(matrix) ** 2).unbind()
-        return HingeSum(total, n_active)
+        return reductions.sum_over_blocks(of_anchors, len(matrix), len(matrix) ** 2)

@@ -34,7 +34,7 @@ class Resnet50Trunk(PhotoTrunk):
     has_stride_first: ClassVar[bool] = False
 
     n_weights = 23_508_032
-    published = (
+    published: ClassVar[tuple[PublishedWeights, ...]] = (
         PublishedWeights(
             file="resnet50-0676ba61.pth",
             sha256="0676ba61b6795bbe1773cffd859882e5e297624d384b6993f7c9e683e722fb8a",
