@@ -20,18 +20,26 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from fairground.contracts.model import Trunk, require
 from fairground.trunks._conv_norm import Chain
-from fairground.trunks.small_conv import SmallConvTrunk
 
 FOLD = 2
 
 
-class FoldedConvTrunk(SmallConvTrunk):
+class FoldedConvTrunk(Trunk):
     """`widths` is the number of channels of each block; `channels` that of the images."""
 
     def __init__(self, *, channels: int, widths: Sequence[int] = (32, 64, 128)) -> None:
-        super().__init__(channels=FOLD * FOLD * channels, widths=widths)
-        self.stages[0] = Chain(OrderedDict([("fold", _Fold()), *self.stages[0].named_children()]))
+        super().__init__()
+        require(
+            len(widths) > 0 and all(isinstance(width, int) and width > 0 for width in widths),
+            f"folded_conv.widths must be positive whole numbers, one per block; got {list(widths)}",
+        )
+        inputs = [FOLD * FOLD * channels, *widths[:-1]]
+        blocks = [_block(before, after) for before, after in zip(inputs, widths, strict=True)]
+        blocks[0] = {"fold": _Fold(), **blocks[0]}
+        self.stages = nn.ModuleList(Chain(OrderedDict(block)) for block in blocks)
+        self.n_features = widths[-1]
 
 
 class _Fold(nn.Module):
@@ -41,3 +49,12 @@ class _Fold(nn.Module):
         folded = nn.functional.pixel_unshuffle(even, FOLD)
         # Unshuffling lays the channels outermost again.
         return folded.contiguous(memory_format=torch.channels_last)
+
+
+def _block(before: int, after: int) -> dict[str, nn.Module]:
+    return {
+        "0": nn.Conv2d(before, after, 3, padding=1, bias=False),
+        "1": nn.BatchNorm2d(after),
+        "2": nn.MaxPool2d(2),
+        "3": nn.ReLU(inplace=True),
+    }

@@ -12,10 +12,10 @@ Departures from the paper
 """
 
 from fairground.contracts.model import Preprocessing, PublishedWeights
-from fairground.trunks.resnet50 import Resnet50Trunk
+from fairground.trunks._bottleneck import BottleneckTrunk
 
 
-class Resnet50OriginalTrunk(Resnet50Trunk):
+class Resnet50OriginalTrunk(BottleneckTrunk):
     """`weights` is none, imagenet, or a file with torchvision's names; a pickle needs `weights_sha256`."""
 
     has_stride_first = True

@@ -25,10 +25,9 @@ class SmallConvTrunk(Trunk):
 
     def __init__(self, *, channels: int, widths: Sequence[int] = (32, 64, 128, 128)) -> None:
         super().__init__()
-        name = type(self).__module__.rpartition(".")[2]
         require(
             len(widths) > 0 and all(isinstance(width, int) and width > 0 for width in widths),
-            f"{name}.widths must be positive whole numbers, one per block; got {list(widths)}",
+            f"small_conv.widths must be positive whole numbers, one per block; got {list(widths)}",
         )
         inputs = [channels, *widths[:-1]]
         self.stages = nn.ModuleList()
