@@ -7,7 +7,7 @@ import pytest
 from fairground.records.record import RunRecord, Score
 from fairground.reporting import comparison
 from fairground.reporting.figure import FigureInputs
-from fairground.reporting.figures import effects_of_settings, improvement, metric_agreement, ranks_and_profiles
+from fairground.reporting.figures import effects_of_settings, improvement, metric_agreement, scores_and_ranks
 from fairground.reporting.headings import heading, show, unit
 from fairground.reporting.run_set import RunSet
 from fairground.reporting.sentences import headline_of
@@ -93,10 +93,10 @@ def inputs(records: list[RunRecord]) -> FigureInputs:
 
 
 def test_ranks_begin_with_the_best():
-    lower, higher = (ranks_and_profiles.critical_difference(inputs(three(metric))) for metric in ("eer", "roc_auc"))
+    lower, higher = (scores_and_ranks.critical_difference(inputs(three(metric))) for metric in ("eer", "roc_auc"))
     assert [row[0] for row in lower.numbers] == ["margin", "triplet", "contrastive"]
     assert [row[0] for row in higher.numbers] == ["contrastive", "triplet", "margin"]
-    assert ranks_and_profiles.critical_difference(inputs(three("rho"))) is None
+    assert scores_and_ranks.critical_difference(inputs(three("rho"))) is None
 
 
 def test_metrics_that_agree_name_one_leader_whichever_way_is_better():

@@ -6,10 +6,9 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.reporting.drawing import DARK, LIGHT, STAND_IN, label_shifts, panels, svg_for_page, write_figure
-from fairground.reporting.figures.scores_and_cost import (
+from fairground.reporting.figures.scores_and_ranks import (
     MOST_BARS,
     cost,
-    curve_keys,
     curve_panel,
     curves_of,
     score_panel,
@@ -72,7 +71,8 @@ def test_hostile_names_are_drawn_as_text():
     records = [make_record(loss=f"loss{i}") for i in range(len(HOSTILE))]
     names = {record.method: name for record, name in zip(records, HOSTILE, strict=True)}
     table = ResultTable.from_records(records, names=names)
-    drawn = [figure(score_panel(table)), figure(curve_panel(table), keys=curve_keys(table))]
+    keys = [(label, line.series) for label, line in curves_of(table).items()]
+    drawn = [figure(score_panel(table)), figure(curve_panel(table), keys=keys, kind="line")]
     assert "&lt;script&gt;" in drawn[0]
     for svg in drawn:
         assert len(svg) < 60_000

@@ -5,7 +5,7 @@ import pytest
 
 from fairground.reporting.comparison import compare_records, confidence_of, sentence_in
 from fairground.reporting.figure import FigureInputs
-from fairground.reporting.figures import ranks_and_profiles
+from fairground.reporting.figures import scores_and_ranks
 from fairground.reporting.run_set import RunSet
 from fairground.reporting.sentences import headline_of
 from fairground.reporting.table_formats import caption
@@ -100,7 +100,7 @@ def _check_chances(found):
 def _check_diagram(found, study):
     comparison = found.comparison
     inputs = FigureInputs(key=("icons", "laptop"), runs=RunSet(records=tuple(study)), table=found)
-    figure = ranks_and_profiles.critical_difference(inputs)
+    figure = scores_and_ranks.critical_difference(inputs)
     assert [name for name, _ in figure.numbers] == [method.name for method in comparison.methods]
     better = {(pair.a, pair.b) for pair in comparison.pairs if pair.verdict == "better"}
     assert not any((a, b) in better for bar in comparison.groups for a in bar for b in bar)

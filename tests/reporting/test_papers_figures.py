@@ -9,8 +9,7 @@ import pytest
 from fairground.records.arrays import write_arrays
 from fairground.records.run_folder import RunFolder
 from fairground.reporting.figure import FigureInputs, figures_of, write_figures
-from fairground.reporting.figures import effects_of_settings, embedding_map, ranks_and_profiles, regularisation
-from fairground.reporting.figures import training_embeddings as embeddings
+from fairground.reporting.figures import effects_of_settings, embeddings, regularisation, scores_and_ranks
 from fairground.reporting.page import inputs_of
 from fairground.studies.folder import Trial
 from tests.records.factory import make_record
@@ -113,13 +112,13 @@ def test_sensitivity_without_a_search_compares_methods_of_one_loss():
 
 
 def test_the_diagram_says_what_its_blocks_are():
-    figure = ranks_and_profiles.critical_difference(inputs(make_study()))
+    figure = scores_and_ranks.critical_difference(inputs(make_study()))
     assert figure.sentence.startswith("Mean MAP@R over seeds, best on the left;")
     assert len(re.findall(r">[\d.]+</text>", figure.svg("here"))) == 5
-    over = ranks_and_profiles.ranks_over_datasets({"a": [0.9, 0.8], "b": [0.5, 0.6], "c": [0.1, 0.2]}, metric="map@r")
+    over = scores_and_ranks.ranks_over_datasets({"a": [0.9, 0.8], "b": [0.5, 0.6], "c": [0.1, 0.2]}, metric="map@r")
     assert "over 2 data sets as blocks" in over.sentence
     assert over.numbers == (("a", "1.00"), ("b", "2.00"), ("c", "3.00"))
-    assert ranks_and_profiles.ranks_over_datasets({"a": [0.9], "b": [0.5], "c": [0.1]}, metric="r") is None
+    assert scores_and_ranks.ranks_over_datasets({"a": [0.9], "b": [0.5], "c": [0.1]}, metric="r") is None
 
 
 def test_a_map_of_many_images_is_bounded_and_flat_data_keeps_its_shape(tmp_path):
@@ -129,8 +128,8 @@ def test_a_map_of_many_images_is_bounded_and_flat_data_keeps_its_shape(tmp_path)
     flat = np.zeros((5000, 5))
     flat[:, 0], flat[:, 1], flat[:, 4] = np.tile([0, 2.0], 2500), np.repeat([0, 1.0], 2500), 1000
     write_arrays(folder.embeddings, {"embeddings": flat, "labels": np.zeros(5000, int), "rows": np.arange(5000)})
-    (one,) = embedding_map.maps_of(inputs([record], folders={record.name: folder}))
-    assert len(one.points) == embedding_map.MOST_POINTS
+    (one,) = embeddings.maps_of(inputs([record], folders={record.name: folder}))
+    assert len(one.points) == embeddings.MOST_POINTS
     assert one.share == pytest.approx(1, abs=1e-6)
     spans = sorted(np.ptp([[point.x, point.y] for point in one.points], axis=0).tolist())
     assert spans == pytest.approx([0.5, 1.0], abs=1e-3)
@@ -259,7 +258,7 @@ def test_each_objective_is_paired_with_itself_under_mixup():
 
 
 def test_a_map_keeps_distances_and_knows_pictures_and_classes(rich, tmp_path):
-    drawn = embedding_map.maps_of(rich)
+    drawn = embeddings.maps_of(rich)
     assert len(drawn) == 4
     one = drawn[0]
     assert len(one.points) == one.n_images == 120
@@ -272,7 +271,7 @@ def test_a_map_keeps_distances_and_knows_pictures_and_classes(rich, tmp_path):
     with np.load(folder.gallery) as file:
         arrays = {name: file[name] for name in file.files}
     write_arrays(folder.gallery, {**arrays, "class_names": np.array([f"kind {i}" for i in range(9)])})
-    (one,) = embedding_map.maps_of(inputs([record], folders={record.name: folder}))
+    (one,) = embeddings.maps_of(inputs([record], folders={record.name: folder}))
     assert one.names == {i: f"kind {i}" for i in range(6)}
     # The nine with a picture come last, on top.
     assert {point.row for point in one.points[-9:]} == {1000, 1001, 1002, 1003, 1004, 1020, 1021, 1022, 1040}

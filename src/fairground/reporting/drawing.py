@@ -7,11 +7,13 @@ colours that become CSS variables, so that one drawing follows the reader's ligh
 import io
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from fairground.errors import require
 from fairground.files import write_atomically
@@ -205,7 +207,17 @@ class Panel:
         if self.has_zero_line:
             axes.axvline(0, color=palette["soft"], linewidth=1)
         if self.log:
-            _make_logarithmic(axes, self.log)
+            from matplotlib.ticker import LogLocator, NullLocator
+
+            axis = axes.xaxis if self.log == "x" else axes.yaxis
+            axes.set(**{f"{self.log}scale": "log"})
+            low, high = axis.get_view_interval()
+            # Powers of ten alone would leave a short axis with one number.
+            if high < 50 * low:
+                axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            # Plain numbers: matplotlib's own powers need its mathematical text.
+            axis.set_major_formatter(lambda value, _: f"{value:g}")
+            axis.set_minor_locator(NullLocator())
         if self.has_whole_x:
             axes.locator_params(axis="x", integer=True)
         axes.set(**{name: ends for name, ends in (("xlim", self.x_range), ("ylim", self.y_range)) if ends is not None})
@@ -214,34 +226,18 @@ class Panel:
         axes.set_ylabel(self.y, color=palette["soft"], fontsize=9.5)
 
 
-def _make_logarithmic(axes: "Axes", which: Literal["x", "y"]) -> None:
-    """Make one axis logarithmic with plain numbers: matplotlib's own powers need its mathematical text."""
-    from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
-
-    axis = axes.xaxis if which == "x" else axes.yaxis
-    axes.set(**{f"{which}scale": "log"})
-    low, high = axis.get_view_interval()
-    # Powers of ten alone would leave a short axis with one number.
-    if high < 50 * low:
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_major_formatter(lambda value, _: f"{value:g}")
-    axis.set_minor_formatter(NullFormatter())
-    axis.set_minor_locator(NullLocator())
-
-
-@dataclass(frozen=True, kw_only=True)
-class Key:
-    """One entry of a legend below a figure; a series of None has none."""
-
-    text: str
-    series: Series
-    kind: Literal["line", "point", "bar"] = "point"
-
-
-def panels(found: Sequence[Panel], *, columns: int = 2, keys: Sequence[Key] = (), y: str = "", **grid: Any) -> Draw:
+def panels(
+    found: Sequence[Panel],
+    *,
+    columns: int = 2,
+    keys: Collection[tuple[str, Series]] = (),
+    kind: Literal["line", "point", "bar"] = "point",
+    y: str = "",
+    **grid: Any,
+) -> Draw:
     """Return a drawing of panels side by side in so many columns, with a legend below and a common label `y`.
 
-    `grid` are further arguments of matplotlib's `subplots`.
+    `keys` are texts and colours of a legend of one kind; `grid` are further arguments of matplotlib's `subplots`.
     """
 
     def draw(figure: "Figure", palette: Palette) -> None:
@@ -251,18 +247,19 @@ def panels(found: Sequence[Panel], *, columns: int = 2, keys: Sequence[Key] = ()
             panel.draw(axes, palette, letters=44 if len(found) == 1 else 26)
         if y:
             figure.supylabel(y, color=palette["soft"], fontsize=9.5)
-        handles = {}
-        for key in (key for key in keys if key.series is not None):
-            look: dict[str, Any] = {"linewidth": 2, "linestyle": dash_of(key.series)}
-            if key.kind != "line":
-                sign, size = (sign_of(key.series), 6) if key.kind == "point" else ("s", 9)
+        shown = [(text, series) for text, series in keys if series is not None]
+        handles = []
+        for _, series in shown:
+            look: dict[str, Any] = {"linewidth": 2, "linestyle": dash_of(series)}
+            if kind != "line":
+                sign, size = (sign_of(series), 6) if kind == "point" else ("s", 9)
                 look = {"marker": sign, "markersize": size, "markeredgewidth": 0, "linestyle": ""}
-            handles[key] = Line2D([], [], color=colour_of(key.series, palette), **look)
-        if handles:
+            handles.append(Line2D([], [], color=colour_of(series, palette), **look))
+        if shown:
             # The leading space: matplotlib hides a name that begins with an underscore.
-            names = [" " + squeeze(key.text, 48) for key in handles]
+            names = [" " + squeeze(text, 48) for text, _ in shown]
             look = {"ncols": 2, "frameon": False, "fontsize": 9, "labelcolor": palette["ink"]}
-            figure.legend(list(handles.values()), names, loc="outside lower center", **look)
+            figure.legend(handles, names, loc="outside lower center", **look)
 
     return draw
 
@@ -302,18 +299,17 @@ def label_shifts(marks: Sequence[Size], labels: Sequence[str], width: float) -> 
     taken = [(x - half, y - half, x + half, y + half) for x, y in marks]
     shifts = []
     for (x, y), label in zip(marks, labels, strict=True):
-        costs = []
+        boxes = []
         for right, up in candidates:
             left = x + right - (len(label) * letter if right < 0 else 0)
-            box = left, y + up - line / 2, left + len(label) * letter, y + up + line / 2
-            covered = sum(
-                max(0.0, min(box[2], other[2]) - max(box[0], other[0]))
-                * max(0.0, min(box[3], other[3]) - max(box[1], other[1]))
-                for other in taken
-            )
-            costs.append((covered + line * (max(0.0, -box[0]) + max(0.0, box[2] - width)), box))
-        best = min(range(len(costs)), key=lambda i: costs[i][0])
-        taken.append(costs[best][1])
+            boxes.append((left, y + up - line / 2, left + len(label) * letter, y + up + line / 2))
+        low, high = np.array(boxes)[:, None, :2], np.array(boxes)[:, None, 2:]
+        others = np.array(taken)
+        common = np.minimum(high, others[:, 2:]) - np.maximum(low, others[:, :2])
+        covered = np.maximum(common, 0).prod(2).sum(1)
+        outside = np.maximum(-low[:, 0, 0], 0) + np.maximum(high[:, 0, 0] - width, 0)
+        best = int(np.argmin(covered + line * outside))
+        taken.append(boxes[best])
         shifts.append(candidates[best])
     return shifts
 

@@ -54,7 +54,7 @@ class OverTables:
     @property
     def figures(self) -> list["ReportFigure"]:
         """The critical-difference diagram, of three methods or more, and the performance profiles."""
-        from fairground.reporting.figures import ranks_and_profiles
+        from fairground.reporting.figures import scores_and_ranks
 
         means = {
             one.name: [
@@ -63,8 +63,8 @@ class OverTables:
             ]
             for one in self.found.aggregates
         }
-        ranks = ranks_and_profiles.ranks_over_datasets(means, metric=self.metric)
-        profiles = ranks_and_profiles.performance_profiles(self.found, metric=self.metric)
+        ranks = scores_and_ranks.ranks_over_datasets(means, metric=self.metric)
+        profiles = scores_and_ranks.performance_profiles(self.found, metric=self.metric)
         return [figure for figure in (ranks, profiles) if figure is not None]
 
     def text(self) -> str:

@@ -21,8 +21,8 @@ from fairground.reporting import sentences, table_formats
 from fairground.reporting.comparison import confidence_of
 from fairground.reporting.drawing import panels, write_figure
 from fairground.reporting.figure import FigureInputs, figures_of
-from fairground.reporting.figures.embedding_map import maps_of
-from fairground.reporting.figures.scores_and_cost import curve_keys, curve_panel, curves_of, score_panel
+from fairground.reporting.figures.embeddings import maps_of
+from fairground.reporting.figures.scores_and_ranks import curve_panel, curves_of, score_panel
 from fairground.reporting.headings import clean, duration, shorten
 from fairground.reporting.methods import ClassScores
 from fairground.reporting.over_datasets import OverTables, over_tables_if_any
@@ -96,7 +96,8 @@ def picture(records: Iterable[RunRecord], out: Path, *, names: Mapping[str, str]
     """Write scores and learning curves side by side into one PNG, SVG or PDF file."""
     table = ResultTable.from_records(records, names=names)
     scores = score_panel(table)
-    draw = panels([scores, curve_panel(table)], keys=curve_keys(table), width_ratios=(1.15, 1))
+    keys = [(label, line.series) for label, line in curves_of(table).items()]
+    draw = panels([scores, curve_panel(table)], keys=keys, kind="line", width_ratios=(1.15, 1))
     return write_figure(draw, (13, max(4.2, 0.9 + 0.42 * len(scores.rows))), out)
 
 

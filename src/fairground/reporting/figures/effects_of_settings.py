@@ -12,6 +12,7 @@ Paper
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from statistics import fmean
 from typing import NamedTuple
 
@@ -185,14 +186,10 @@ def traces(inputs: FigureInputs) -> ReportFigure | None:
     )
 
 
-#: the settings and the score of each trial or method, by the loss or method they belong to
-Rows = Mapping[str, Sequence[tuple[Mapping[str, object], float]]]
-
-
 class Sensitivity(NamedTuple):
-    """One setting of one loss: (value, score) of every trial or method, and the best of them.
+    """A setting of a loss: (value, score) of trials or methods, the best, the range of mean scores of its values.
 
-    `reach` is the range of the mean scores of its values; `is_alone` says that nothing else differs.
+    `is_alone` says that nothing else differs.
     """
 
     owner: str
@@ -204,35 +201,34 @@ class Sensitivity(NamedTuple):
 
 
 def sensitivities_of(inputs: FigureInputs) -> tuple[list[Sensitivity], bool]:
-    """Return every varied number: from the trials of searches, which is said, otherwise from methods of one loss."""
+    """Return every varied number: from the trials of searches, which is said, otherwise from methods of one loss.
+
+    The setting that moves the score most comes first.
+    """
     is_higher = inputs.table.higher_is_better.get(inputs.metric) is not False
-    factor = factor_of(inputs.metric)
-    trials: Rows = {
-        label: [(trial.settings, factor * trial.score) for trial in trials if trial.score is not None]
-        for label, trials in inputs.trials.items()
-    }
-    searched = _varied(trials, is_higher)
+    rows: dict[str, list[tuple[Mapping[str, object], float]]] = {}
+    for label, trial in ((label, trial) for label, trials in inputs.trials.items() for trial in trials):
+        if trial.score is not None:
+            rows.setdefault(label, []).append((trial.settings, factor_of(inputs.metric) * trial.score))
+    searched = _varied(rows, is_higher)
     if searched:
         return searched, True
-    by_loss: dict[str, list[tuple[Mapping[str, object], float]]] = {}
+    rows = {}
     for method in inputs.methods:
-        scores, settings = inputs.scores(method), method.settings
-        if scores:
-            by_loss.setdefault(settings.get("loss", "?"), []).append((settings, fmean(scores)))
-    return _varied(by_loss, is_higher), False
+        if scores := inputs.scores(method):
+            rows.setdefault(method.settings.get("loss", "?"), []).append((method.settings, fmean(scores)))
+    return _varied(rows, is_higher), False
 
 
-def _varied(rows: Rows, is_higher: bool) -> list[Sensitivity]:
-    """Return the settings with two numbers or more, the one that moves the score most first."""
+def _varied(rows: Mapping[str, Sequence[tuple[Mapping[str, object], float]]], is_higher: bool) -> list[Sensitivity]:
     found = []
     for owner, some in rows.items():
         for key in dict.fromkeys(key for settings, _ in some for key in settings):
             at: dict[float, list[float]] = {}
             others = set()
             for settings, score in some:
-                number = _number(settings.get(key))
-                if number is not None:
-                    at.setdefault(number, []).append(score)
+                with suppress(ValueError):  # a setting that is not a number
+                    at.setdefault(float(str(settings.get(key))), []).append(score)
                     others.add(tuple((name, value) for name, value in settings.items() if name != key))
             if len(at) < 2:
                 continue
@@ -241,13 +237,6 @@ def _varied(rows: Rows, is_higher: bool) -> list[Sensitivity]:
             best = max(points, key=lambda point: goodness(point[1], is_higher))
             found.append(Sensitivity(owner, key, points, best, max(means) - min(means), len(others) == 1))
     return sorted(found, key=lambda one: -one.reach)
-
-
-def _number(value: object) -> float | None:
-    try:
-        return float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else None
-    except ValueError:
-        return None
 
 
 def sensitivity(inputs: FigureInputs) -> ReportFigure | None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairground.reporting.drawing import N_SERIES, Draw, Key, Line, Palette, Panel, Points, bars_and_marks, panels
+from fairground.reporting.drawing import N_SERIES, Line, Palette, Panel, Points, bars_and_marks, panels
 from fairground.reporting.figure import FigureInputs, ReportFigure, arrays_in, count
 from fairground.reporting.headings import heading, shorten
 from fairground.reporting.tables import UNFAIR
@@ -82,21 +82,7 @@ def correlations(inputs: FigureInputs) -> ReportFigure | None:
     with np.errstate(invalid="ignore", divide="ignore"):
         matrix = np.corrcoef(np.array(runs, dtype=float).T)
     names = [heading(metric) for metric in metrics]
-    return ReportFigure(
-        title="Which metrics agree",
-        sentence=f"Correlation of every two {inputs.table.split} metrics over {count(len(runs), 'run')}: 1 means that "
-        "both rank runs alike, so one of them is enough. As in figure 4 of Roth et al., 2020.",
-        draw=_squares(names, matrix),
-        height=1.4 + 0.42 * len(names),
-        columns=("metric", *names),
-        rows=[
-            (name, *(None if np.isnan(value) else value for value in row))
-            for name, row in zip(names, matrix.tolist(), strict=True)
-        ],
-    )
 
-
-def _squares(names: Sequence[str], matrix: np.ndarray) -> Draw:
     def draw(figure: "Figure", palette: Palette) -> None:
         from matplotlib.patches import Rectangle
 
@@ -117,7 +103,18 @@ def _squares(names: Sequence[str], matrix: np.ndarray) -> Draw:
         axes.tick_params(length=0)
         axes.set_frame_on(False)
 
-    return draw
+    return ReportFigure(
+        title="Which metrics agree",
+        sentence=f"Correlation of every two {inputs.table.split} metrics over {count(len(runs), 'run')}: 1 means that "
+        "both rank runs alike, so one of them is enough. As in figure 4 of Roth et al., 2020.",
+        draw=draw,
+        height=1.4 + 0.42 * len(names),
+        columns=("metric", *names),
+        rows=[
+            (name, *(None if np.isnan(value) else value for value in row))
+            for name, row in zip(names, matrix.tolist(), strict=True)
+        ],
+    )
 
 
 def metrics_apart(inputs: FigureInputs) -> ReportFigure | None:
@@ -142,14 +139,12 @@ def metrics_apart(inputs: FigureInputs) -> ReportFigure | None:
         items.append(Line(x=(min(means.values()), max(means.values())), y=(row, row), series="rule", width=3))
         for label, mean in means.items():
             items.append(Points(x=[mean], y=[row], series=inputs.series[label], size=7, alpha=1))
+    panel = Panel(items=items, rows=[name for name, _ in found], x="%")
     return ReportFigure(
         title="What each metric says about the same runs",
         sentence=f"Means over seeds of {which} by {count(len(found), 'metric')}, the metric that "
         f"sets them furthest apart first. {agree}. After figure 1 of Musgrave et al., 2020.",
-        draw=panels(
-            [Panel(items=items, rows=[name for name, _ in found], x="%")],
-            keys=[Key(text=label, series=inputs.series[label]) for label in labels],
-        ),
+        draw=panels([panel], keys=[(label, inputs.series[label]) for label in labels]),
         height=1.5 + 0.36 * len(found),
         columns=("metric", *labels),
         rows=[(name, *map(means.get, labels)) for name, means in found],

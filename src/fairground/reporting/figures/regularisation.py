@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean, stdev
 
-from fairground.reporting.drawing import DASHED, SOLID, Bar, Key, Line, Panel, Points, panels, series_of
+from fairground.reporting.drawing import DASHED, SOLID, Bar, Line, Panel, Points, Series, panels, series_of
 from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count
 from fairground.reporting.methods import Method
 
@@ -55,10 +55,6 @@ def _paired_bars(pairs: Mapping[str, Sequence[Sequence[float]]], series: tuple[i
     return Panel(items=bars, rows=list(pairs), x=axis)
 
 
-def _keys(series: tuple[int, int], change: str) -> list[Key]:
-    return [Key(text=text, series=one, kind="bar") for text, one in zip(("without", change), series, strict=True)]
-
-
 def regularised(inputs: FigureInputs) -> ReportFigure | None:
     pairs: dict[str, tuple[list[float], list[float]]] = {}
     switched = with_bases(inputs, SWITCHED)
@@ -69,17 +65,17 @@ def regularised(inputs: FigureInputs) -> ReportFigure | None:
                 pairs[base.label] = (without, with_it)
     if not pairs:
         return None
-    axis, series = axis_of(inputs.habitual), (1, 2)
+    axis = axis_of(inputs.habitual)
     every = [scores for pair in pairs.values() for scores in pair]
     best = ", of several strengths the best" if len(switched) > len(pairs) else ""
     gain = fmean(fmean(with_it) - fmean(without) for without, with_it in pairs.values())
-    panel = replace(_paired_bars(pairs, series, f"{axis} (axis cut off)"), x_range=cut_axis(every))
+    panel = replace(_paired_bars(pairs, (1, 2), f"{axis} (axis cut off)"), x_range=cut_axis(every))
     return ReportFigure(
         title="With and without \u03c1-regularisation",
         sentence=f"{axis}, mean and standard deviation, of {count(len(pairs), 'method')} without and with switched "
         f"tuples{best} ({count(sum(map(len, every)), 'run')}); mean difference {gain:+.2f}. As in figure 1 of Roth et "
         "al., 2020.",
-        draw=panels([panel], keys=_keys(series, "with")),
+        draw=panels([panel], keys=[("without", 1), ("with", 2)], kind="bar"),
         height=1.3 + 0.6 * len(pairs),
         columns=("method", "without", "with"),
         rows=[(label, *map(fmean, pair)) for label, pair in pairs.items()],
@@ -106,15 +102,15 @@ def mixup(inputs: FigureInputs) -> ReportFigure | None:
     known = {title: rows for title, rows in found.items() if rows and all(all(row) for row in rows)}
     if not known:
         return None
-    labels, series = [base.label for base, _ in pairs], (0, 1)
+    labels = [base.label for base, _ in pairs]
     n_runs = sum(len(values) for row in next(iter(known.values())) for values in row)
-    drawn = [_paired_bars(dict(zip(labels, rows, strict=True)), series, title) for title, rows in known.items()]
+    drawn = [_paired_bars(dict(zip(labels, rows, strict=True)), (0, 1), title) for title, rows in known.items()]
     return ReportFigure(
         title="With and without manifold mixup",
         sentence=f"{', '.join(known)}, mean and standard deviation, of {count(len(pairs), 'method')} without and with "
         f"manifold mixup ({count(n_runs, 'run')}). As in figure 12 of Roth et al., 2020; the spectra are below, "
         "where runs kept them.",
-        draw=panels(drawn, columns=3, keys=_keys(series, "with mixup"), sharey=True),
+        draw=panels(drawn, columns=3, keys=[("without", 0), ("with mixup", 1)], kind="bar", sharey=True),
         height=1.5 + 0.6 * len(pairs),
         columns=("method", *(f"{title}, {how}" for title in known for how in ("without", "with"))),
         rows=[
@@ -139,7 +135,7 @@ def p_switch(inputs: FigureInputs) -> ReportFigure | None:
         at.setdefault(loss, {}).setdefault(p, []).extend(inputs.scores(method, inputs.habitual))
         bases.setdefault(loss, base)
     items: list[Line | Points] = []
-    keys: list[Key] = []
+    keys: list[tuple[str, Series]] = []
     rows: list[tuple[str, str, float, int]] = []
     n_runs = 0
     for loss, by_p in at.items():
@@ -157,7 +153,7 @@ def p_switch(inputs: FigureInputs) -> ReportFigure | None:
         if without:
             level = (fmean(without), fmean(without))
             items.append(Line(x=(min(ps), max(ps)), y=level, series=series, dash=DASHED, width=1.4))
-        keys.append(Key(text=label, series=series))
+        keys.append((label, series))
         rows += [(label, f"{p:g}", mean, len(curve[p])) for p, mean in zip(ps, means, strict=True)]
         n_runs += sum(map(len, curve.values())) + len(without)
     if not keys:

@@ -1,4 +1,4 @@
-"""The structure of the training embeddings: singular values, distances, and how retrieval of unseen classes follows.
+"""Embeddings: singular values, distances and structure of training ones, and maps of the test ones of a run per method.
 
 Methods that were run with and without switched tuples, or mixup, have a panel of spectra each, as in the paper; without
 such pairs all methods share one panel.
@@ -6,6 +6,10 @@ such pairs all methods share one panel.
 Formula
     structure: Pearson's r over runs between a measure of the training split and the test score, for pi_intra,
     pi_inter, pi_ratio and rho
+    embedding_map: centre the unit embeddings, project on the two right singular vectors with the largest values
+
+Limits
+    A map has two axes of many: neighbours on it may be far apart in the space. It states its share of the variance.
 
 Paper
     Roth et al., "Revisiting training strategies", ICML 2020, figures 5 (structure), 8 (spectra) and, in supplement B,
@@ -13,24 +17,34 @@ Paper
     Ustinova and Lempitsky, "Learning deep embeddings with histogram loss", NIPS 2016, figure 2 (densities).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
-from fairground.reporting.drawing import DASHED, SOLID, Key, Line, Panel, Points, Series, panels, series_of
+from fairground.errors import DataError
+from fairground.records.arrays import read_arrays
+from fairground.records.run_folder import RunFolder
+from fairground.reporting.drawing import DASHED, N_SERIES, SOLID, Line, Panel, Points, Series, panels, series_of
 from fairground.reporting.figure import FigureInputs, ReportFigure, arrays_in, axis_of, count, factor_of
 from fairground.reporting.figures.regularisation import MIXED, SWITCHED, change_of, with_bases
+from fairground.reporting.headings import shorten, squeeze
 from fairground.reporting.methods import Method
+from fairground.reporting.run_set import leave_out
 
-PAGE_ORDER = {"structure": 50, "spectra": 70, "class_spectra": 72, "densities": 75}
+PAGE_ORDER = {"structure": 50, "spectra": 70, "class_spectra": 72, "densities": 75, "embedding_map": 120}
 #: a correlation of fewer runs is mostly chance
 LEAST_RUNS = 4
 #: the measures of the paper in its notation
 MEASURES = {"pi_intra": "π intra", "pi_inter": "π inter", "pi_ratio": "π intra / π inter", "rho": "\u03c1"}
 #: what single precision leaves of the largest value where a direction is not used
 _ROUNDING = 1e-6
-_MOST_DENSITIES = 4
+_MOST_DENSITIES = _MOST_MAPS = 4
+MOST_POINTS = 600
+#: rows the axes of a map are computed from
+_MOST_FITTED = 4000
 
 
 def structure(inputs: FigureInputs) -> ReportFigure | None:
@@ -69,9 +83,7 @@ def structure(inputs: FigureInputs) -> ReportFigure | None:
         sentence=f"{axis} on {split} classes against measures of the training embeddings, one point per run, "
         f"{count(max(n for *_, n in rows), 'run')}; correlations: "
         f"{', '.join(f'{measure} {r}' for measure, r, _ in rows)}. As in figure 5 of Roth et al., 2020.",
-        draw=panels(
-            drawn, keys=[Key(text=label, series=series) for label, series in inputs.series.items() if label in present]
-        ),
+        draw=panels(drawn, keys=[key for key in inputs.series.items() if key[0] in present]),
         height=2.9 * -(-len(drawn) // 2) + 0.5,
         columns=("measure", "r", "runs"),
         rows=rows,
@@ -162,17 +174,26 @@ def _spectra(found: Sequence[Spectrum], *, title: str, what: str, meaning: str) 
         for label, pair in pairs.items():
             lines = [one.line(series) for one, series in zip(pair, colours.values(), strict=True)]
             drawn.append(Panel(items=lines, title=label, x=axis, log="y"))
-        keys = [Key(text=text, series=series, kind="line") for text, series in colours.items()]
-        draw = panels(drawn, columns=3, keys=keys, y="share of the sum")
+        draw = panels(drawn, columns=3, keys=colours.items(), kind="line", y="share of the sum")
+        others = len(found) - 2 * len(pairs)
+        change = " or ".join(dict.fromkeys(changed.change for _, changed in pairs.values()))
+        left = f"; {count(others, 'method')} without a pair {'is' if others == 1 else 'are'} in the numbers only"
+        drawn_methods = (
+            f" {count(len(pairs), 'method')} without (blue) and with (red) {change}{left if others else ''}."
+        )
     else:
         ranked = [(spectrum, series_of(rank)) for rank, spectrum in enumerate(found)]
         lines = [spectrum.line(series) for spectrum, series in reversed(ranked)]  # the best on top
-        keys = [Key(text=spectrum.label, series=series, kind="line") for spectrum, series in ranked]
-        draw = panels([Panel(items=lines, x=axis, y="share of the sum", log="y")], keys=keys)
+        keys = [(spectrum.label, series) for spectrum, series in ranked]
+        draw = panels([Panel(items=lines, x=axis, y="share of the sum", log="y")], keys=keys, kind="line")
+        grey = sum(series is None for _, series in ranked)
+        drawn_methods = f" {count(grey, 'method')} beyond the palette: grey." if grey else ""
+    has_rest = any(len(one.used) < len(one.shares) for one in found)
+    ends = " Lines end where the rest is rounding of zero." if has_rest else ""
     runs = count(sum(spectrum.n_runs for spectrum in found), "run")
     return ReportFigure(
         title=title,
-        sentence=f"{what} ({runs}).{_what_is_drawn(found, pairs)} {meaning}",
+        sentence=f"{what} ({runs}).{drawn_methods}{ends} {meaning}",
         draw=draw,
         height=0.6 + 2.4 * -(-len(pairs) // 3) if pairs else 4.0,
         columns=("method", "largest share", "10th", "last"),
@@ -183,22 +204,8 @@ def _spectra(found: Sequence[Spectrum], *, title: str, what: str, meaning: str) 
     )
 
 
-def _what_is_drawn(found: Sequence[Spectrum], pairs: Mapping[str, tuple[Spectrum, Spectrum]]) -> str:
-    """Return which methods are drawn in which colours, and where lines end."""
-    said = ""
-    if pairs:
-        others = len(found) - 2 * len(pairs)
-        change = " or ".join(dict.fromkeys(changed.change for _, changed in pairs.values()))
-        left = f"; {count(others, 'method')} without a pair {'is' if others == 1 else 'are'} in the numbers only"
-        said = f" {count(len(pairs), 'method')} without (blue) and with (red) {change}{left if others else ''}."
-    elif grey := sum(series_of(rank) is None for rank in range(len(found))):
-        said = f" {count(grey, 'method')} beyond the palette: grey."
-    has_rest = any(len(one.used) < len(one.shares) for one in found)
-    return said + (" Lines end where the rest is rounding of zero." if has_rest else "")
-
-
 def densities(inputs: FigureInputs) -> ReportFigure | None:
-    keys = [Key(text="same class", series=2, kind="bar"), Key(text="different classes", series=1, kind="bar")]
+    keys = {"same class": 2, "different classes": 1}
     drawn: list[Panel] = []
     end = 0.0
     for method in inputs.methods:
@@ -214,8 +221,8 @@ def densities(inputs: FigureInputs) -> ReportFigure | None:
         top = np.maximum(*both)
         end = max(end, 1.05 * distances[top > 0.003 * top.max()].max(initial=0.0))
         items = [
-            Line(x=distances.tolist(), y=y.tolist(), series=key.series, dash=SOLID, width=1.5, is_filled=True)
-            for y, key in zip(both, keys, strict=True)
+            Line(x=distances.tolist(), y=y.tolist(), series=series, dash=SOLID, width=1.5, is_filled=True)
+            for y, series in zip(both, keys.values(), strict=True)
         ]
         drawn.append(Panel(items=items, title=method.label, x="distance"))
     if not drawn:
@@ -224,6 +231,139 @@ def densities(inputs: FigureInputs) -> ReportFigure | None:
         title="Distances within and between classes",
         sentence="Densities of the distances between training images of the same class and of different classes, for "
         f"{count(len(drawn), 'method')}, one run each. Less overlap means better separated classes.",
-        draw=panels([replace(panel, x_range=(0, end)) for panel in drawn], keys=keys),
+        draw=panels([replace(panel, x_range=(0, end)) for panel in drawn], keys=keys.items(), kind="bar"),
         height=2.5 * -(-len(drawn) // 2) + 0.4,
     )
+
+
+class Point(NamedTuple):
+    """One image: its place in [0, 1] x [0, 1], its class, and its row in the data set."""
+
+    x: float
+    y: float
+    klass: int
+    row: int
+
+    @property
+    def colour(self) -> int:
+        """Which colour its class has; classes share colours when they are many."""
+        return self.klass % N_SERIES
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingMap:
+    """The map of one run; `names` are those of its classes as far as they are known, `share` the variance it shows."""
+
+    label: str
+    run: str
+    points: tuple[Point, ...]
+    names: dict[int, str]
+    share: float
+    n_images: int
+
+    @property
+    def n_classes(self) -> int:
+        return len({point.klass for point in self.points})
+
+
+def maps_of(inputs: FigureInputs) -> list[EmbeddingMap]:
+    """Return the map of the first run of each leading method that kept its embeddings."""
+    folders = inputs.runs.folders
+    first = (
+        next(filter(None, (_map(method.label, folders[run.name]) for run in method.done if run.name in folders)), None)
+        for method in inputs.methods
+    )
+    return list(islice(filter(None, first), _MOST_MAPS))
+
+
+def embedding_map(inputs: FigureInputs) -> ReportFigure | None:
+    maps = maps_of(inputs)
+    if not maps:
+        return None
+    drawn = []
+    for one in maps:
+        places = [[(p.x, p.y) for p in one.points if p.colour == colour] for colour in range(N_SERIES)]
+        items = [
+            Points(x=[x for x, _ in some], y=[y for _, y in some], series=colour, sign="o", size=3)
+            for colour, some in enumerate(places)
+        ]
+        title = f"{squeeze(one.label, 24)}, {100 * one.share:.0f} % of variance"
+        drawn.append(Panel(items=items, title=title, is_map=True))
+    return ReportFigure(
+        title="Maps of the test embeddings",
+        sentence=f"The two principal axes of {len(maps)} runs' test embeddings, coloured by class.",
+        draw=panels(drawn),
+        height=4.4 * -(-len(maps) // 2),
+        is_for_page=False,
+    )
+
+
+def _map(label: str, folder: RunFolder) -> EmbeddingMap | None:
+    arrays = arrays_in(folder.embeddings, ["embeddings", "labels", "rows"])
+    if arrays is None:
+        return None
+    vectors, labels, rows = arrays
+    is_usable = vectors.ndim == 2 and vectors.dtype.kind == "f" and labels.dtype.kind == rows.dtype.kind == "i"
+    if not (is_usable and vectors.shape[1] >= 2 and len(vectors) == len(labels) == len(rows) > 2):
+        return None
+    if not np.isfinite(vectors).all():
+        leave_out(DataError(f"{folder.embeddings} holds numbers that are not finite"))
+        return None
+    pictured, names = _pictured(folder, labels, rows)
+    plain = np.setdiff1d(_evenly(len(vectors), MOST_POINTS), pictured)
+    # Points with a picture last: they are on top and can be pointed at.
+    chosen = np.concatenate([plain, pictured])
+    places, share = _axes(vectors, chosen)
+    columns = (*places.T.tolist(), labels[chosen].tolist(), rows[chosen].tolist())
+    points = tuple(map(Point, *columns))
+    shown = {point.klass for point in points}
+    return EmbeddingMap(
+        label=label,
+        run=folder.name,
+        points=points,
+        names={klass: name for klass, name in names.items() if klass in shown},
+        share=share,
+        n_images=len(vectors),
+    )
+
+
+def _evenly(n: int, most: int) -> np.ndarray:
+    return np.linspace(0, n - 1, min(n, most)).astype(int)
+
+
+def _pictured(folder: RunFolder, labels: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, dict[int, str]]:
+    """Return which embeddings have a picture in the gallery, and the class names the gallery knows."""
+    try:
+        gallery = read_arrays(folder.gallery, ["rows", "labels"])
+    except DataError:  # no gallery, or one that does not say which images it shows
+        return np.zeros(0, dtype=int), {}
+    place = {row: i for i, row in enumerate(rows.tolist())}
+    shown = zip(gallery["rows"].ravel().tolist(), gallery["labels"].ravel().tolist(), strict=True)
+    known = {place[row]: shorten(str(name), 60) for row, name in shown if row in place}
+    names = {int(labels[i]): name for i, name in known.items()}
+    try:
+        every = read_arrays(folder.gallery, ["class_names"])["class_names"]
+        present = [label for label in np.unique(labels).tolist() if 0 <= label < len(every)]
+        names |= {label: shorten(str(every[label]), 60) for label in present}
+    except DataError:  # the gallery lists no classes
+        pass
+    return np.array(list(known), dtype=int), names
+
+
+def _axes(vectors: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the chosen rows' places in the unit square, and the share of variance the two axes carry."""
+
+    def unit(rows: np.ndarray) -> np.ndarray:
+        some = rows.astype(np.float64)
+        scaled: np.ndarray = some / np.maximum(np.linalg.norm(some, axis=1, keepdims=True), 1e-12)
+        return scaled
+
+    sample = unit(vectors[_evenly(len(vectors), _MOST_FITTED)])
+    centre = sample.mean(0)
+    # The small matrix has the same axes as all rows, and is much faster.
+    variances, axes = np.linalg.eigh((sample - centre).T @ (sample - centre))
+    flat = (unit(vectors[chosen]) - centre) @ axes[:, :-3:-1]
+    low, reach = flat.min(0), max(float(np.ptp(flat, axis=0).max()), 1e-12)
+    # One scale for both axes, so that distances on the map can be compared; the shorter side is centred.
+    places = (flat - low) / reach + (1 - np.ptp(flat, axis=0) / reach) / 2
+    return places, float(variances[-2:].sum() / max(variances.sum(), 1e-300))

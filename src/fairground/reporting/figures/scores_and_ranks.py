@@ -1,0 +1,297 @@
+"""Scores with intervals and single runs, learning curves, what a score costs, ranks and performance profiles.
+
+A critical-difference diagram has the means over seeds of one data set or the mean ranks over data sets, with bars over
+methods not separated. Over seeds everything comes from the comparison of the table: bars join neighbours of which none
+is better than another, and the critical difference is half the longest interval of a pair.
+
+Paper
+    Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 2006, figure 1 (diagram).
+    Agarwal et al., "Deep reinforcement learning at the edge of the statistical precipice", NeurIPS 2021, figure 7
+    (profiles: the share of a method's runs above each score).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairground.comparison import over_datasets
+from fairground.reporting.drawing import SOLID, Bar, Line, Palette, Panel, Points, panels, series_of, write
+from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, factor_of
+from fairground.reporting.headings import clean, duration, heading, show, show_interval, size, small_p, squeeze, unit
+from fairground.reporting.tables import UNFAIR, ResultTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PAGE_ORDER = {"scores": 0, "learning_curves": 1, "critical_difference": 10, "cost": 110}
+#: dots per method: more would only blacken the line and make the page heavy
+MOST_DOTS = 100
+#: methods drawn; the table has all of them
+MOST_BARS = 40
+#: below this share of the largest value, differences drawn from zero would be too small to see
+_VISIBLE = 0.15
+#: the shares of the numbers below the profiles
+_SHARES = (0.75, 0.5, 0.25)
+
+
+def score_panel(table: ResultTable) -> Panel:
+    """Return a row per method by the metric of selection; from zero unless differences are small beside the values."""
+    metric, factor = table.primary, factor_of(table.primary)
+    cells = [(row.label, series_of(rank), row.cells[metric]) for rank, row in enumerate(table.rows) if row.cells]
+    known = [(label, series, cell, cell.interval) for label, series, cell in cells if cell.interval is not None]
+    drawn = []
+    for label, series, cell, interval in known[:MOST_BARS]:
+        n = len(cell.values)
+        shown = (
+            cell.values
+            if n <= MOST_DOTS
+            else np.sort(cell.values)[np.linspace(0, n - 1, MOST_DOTS).round().astype(int)]
+        )
+        drawn.append((label, series, interval, [factor * float(value) for value in shown]))
+    values = [value for *_, runs in drawn for value in runs]
+    is_wide = bool(values) and min(values) >= 0 and max(values) - min(values) >= _VISIBLE * max(values)
+    is_from_zero, most = len(known) == 1 or is_wide, max(values, default=1.0)
+    items: list[Bar | Line | Points] = []
+    for row, (_, series, interval, runs) in enumerate(drawn):
+        mean, text = factor * interval.mean, show_interval(metric, interval)
+        if is_from_zero:
+            items.append(Bar(row=row, value=mean, series=series, height=0.5, alpha=0.22))
+        if interval.low is not None and interval.high is not None:
+            ends = factor * interval.low, factor * interval.high
+            most = max(most, *ends)
+            items.append(Line(x=ends, y=(row, row), series=series, dash=SOLID, width=2.2))
+            items.append(Points(x=ends, y=(row, row), series=series, sign="|", size=9, alpha=1))
+        # Below the line, where neither the interval nor the mean hides them.
+        items.append(Points(x=runs, y=[row + 0.24] * len(runs), series=series, sign="o", size=4.5, alpha=0.6))
+        items.append(Points(x=[mean], y=[row], series=series, sign="D", size=6.5, alpha=1, text=text))
+    is_thinned = any(len(cell.values) > MOST_DOTS for _, _, cell, _ in known)
+    some_runs = f"; {MOST_DOTS} runs per method drawn" if is_thinned else ""
+    some_methods = f"; the first {MOST_BARS} of {len(known)} methods drawn" if len(known) > MOST_BARS else ""
+    return Panel(
+        items=items,
+        rows=[label for label, *_ in drawn],
+        x=f"{axis_of(metric)} on {table.split} classes{some_runs}{some_methods}",
+        x_range=(0, 1.08 * most) if is_from_zero else None,
+        y_range=(len(drawn) - 0.5, -0.75),
+        margin=0.12,
+    )
+
+
+def scores(inputs: FigureInputs) -> ReportFigure | None:
+    panel = score_panel(inputs.table)
+    if not panel.rows:
+        return None
+    means = [item.text for item in panel.items if isinstance(item, Points) and item.text]
+    listed = [f"{clean(label)} {text}" for label, text in zip(panel.rows, means, strict=True)]
+    return ReportFigure(
+        title="Scores",
+        sentence=f"{panel.x}, mean, 95 % interval and single runs: {'; '.join(listed[:12])}.",
+        draw=panels([panel]),
+        height=0.9 + 0.42 * len(panel.rows),
+        is_for_page=False,
+    )
+
+
+def curves_of(table: ResultTable) -> dict[str, Line]:
+    """Return the mean and range over seeds at each epoch, best method first; one that was measured once has none."""
+    metric, factor = table.primary, factor_of(table.primary)
+    found = {}
+    for rank, row in enumerate(table.rows):
+        at: dict[int, list[float]] = {}
+        for epoch in (epoch for record in row.method.records for epoch in record.epochs):
+            if metric in epoch.validation:
+                at.setdefault(epoch.epoch, []).append(factor * epoch.validation[metric])
+        if len(at) > 1:
+            epochs, values = zip(*sorted(at.items()), strict=True)
+            line = Line(x=epochs, y=tuple(map(fmean, values)), series=series_of(rank), width=0.8, alpha=0.45)
+            if line.series is not None:
+                low, high = tuple(map(min, values)), tuple(map(max, values))
+                line = replace(line, width=2.0, alpha=1.0, low=low, high=high)
+            found[row.label] = line
+    return found
+
+
+def curve_panel(table: ResultTable) -> Panel:
+    lines = list(curves_of(table).values())[::-1]  # the best on top
+    return Panel(
+        items=lines, x="epoch", y=f"{axis_of(table.primary)} on validation classes", margin=0.02, has_whole_x=True
+    )
+
+
+def learning_curves(inputs: FigureInputs) -> ReportFigure | None:
+    curves, panel = curves_of(inputs.table), curve_panel(inputs.table)
+    if not curves:
+        return None
+    listed = [f"{clean(label)} ends at {line.y[-1]:.2f}" for label, line in curves.items()]
+    return ReportFigure(
+        title="Learning curves",
+        sentence=f"{panel.y} after each epoch, mean and range over seeds: {'; '.join(listed[:12])}.",
+        draw=panels([panel], keys=[(label, line.series) for label, line in curves.items()], kind="line"),
+        height=4.2,
+        is_for_page=False,
+    )
+
+
+def cost(inputs: FigureInputs) -> ReportFigure | None:
+    rows = [
+        (
+            method.label,
+            fmean(values),
+            fmean(run.provenance.wall_seconds for run in method.done),
+            fmean(run.provenance.peak_memory_bytes for run in method.done),
+        )
+        for method in inputs.methods
+        if (values := inputs.scores(method))
+    ]
+    if len(rows) < 2:
+        return None
+    axis = axis_of(inputs.metric)
+    n_runs = sum(len(inputs.scores(method)) for method in inputs.methods)
+    machines = len({run.provenance.hardware for run in inputs.done})
+    caveat = f" The runs were made on {machines} different machines: times do not compare." if machines > 1 else ""
+    # The best last, to be on top; neighbours of one colour together, for there may be hundreds.
+    alike = [(series, list(some)) for series, some in groupby(reversed(rows), key=lambda row: inputs.series[row[0]])]
+    drawn = []
+    for name, column, scale in (("seconds per run", 2, 1.0), ("peak memory, MB", 3, 1e6)):
+        spent = {row[0]: float(row[column]) / scale for row in rows}
+        items = [
+            Points(x=[spent[row[0]] for row in some], y=[row[1] for row in some], series=series, size=8, alpha=0.85)
+            for series, some in alike
+        ]
+        is_wide = max(spent.values()) > 20 * max(min(spent.values()), 1e-9)
+        drawn.append(Panel(items=items, x=name, y=axis, log="x" if is_wide else "", margin=0.15))
+    return ReportFigure(
+        title="Accuracy against time and memory",
+        sentence=f"Mean {axis} against the mean time and peak memory of a run, {count(len(rows), 'method')}, "
+        f"{count(n_runs, 'run')}. Up and to the left is better.{caveat}",
+        draw=panels(drawn, keys=[(label, inputs.series[label]) for label, *_ in rows]),
+        height=3.7,
+        columns=("method", axis, "time", "peak memory"),
+        rows=[(label, score, duration(seconds), size(memory)) for label, score, seconds, memory in rows],
+    )
+
+
+def _diagram(
+    shown: Mapping[str, tuple[float, str]],
+    *,
+    ticks: Mapping[float, str],
+    axis: tuple[float, float],
+    width: tuple[float, str],
+    bars: Sequence[Sequence[str]],
+    sentence: str,
+    column: str,
+) -> ReportFigure:
+    """Return methods from best to worst, each at its place with its text, on an `axis` from best to worst.
+
+    `width` is the critical difference and its text; `bars` are over methods that are not separated.
+    """
+    (best, worst), k = axis, len(shown)
+    spots = {name: (place - best) / ((worst - best) or 1.0) for name, (place, _) in shown.items()}
+
+    def draw(figure: "Figure", palette: Palette) -> None:
+        axes = figure.add_subplot()
+        axes.set_axis_off()
+        axes.plot([0, 1], [0, 0], color=palette["ink"], linewidth=1.2)
+        for place, text in ticks.items():
+            at = (place - best) / ((worst - best) or 1.0)
+            axes.plot([at] * 2, [0, 0.25], color=palette["ink"], linewidth=1)
+            axes.text(at, 0.35, text, ha="center", va="bottom", fontsize=9, color=palette["soft"])
+        length = min(width[0] / (abs(worst - best) or 1.0), 1.0)
+        axes.plot([0, length], [1.5, 1.5], color=palette["ink"], linewidth=1.5, marker="|")
+        axes.text(0, 1.65, width[1], ha="left", va="bottom", fontsize=9, color=palette["ink"])
+        for i, bar in enumerate(bars):
+            ends = [spots[bar[0]] - 0.008, spots[bar[-1]] + 0.008]
+            axes.plot(ends, [-0.45 - 0.45 * i] * 2, color=palette["series-1"], linewidth=4, solid_capstyle="butt")
+        # The better half is named on the left, the other on the right.
+        top, reach = -0.9 - 0.45 * len(bars), max(0.12, 0.6 / max(1, k - 1))
+        for i, (name, (_, text)) in enumerate(shown.items()):
+            is_left = i < -(-k // 2)
+            y, end = top - (i if is_left else k - 1 - i), (-reach if is_left else 1 + reach)
+            axes.plot([spots[name]] * 2 + [end], [0, y, y], color=palette["soft"], linewidth=1)
+            write(axes, f"{squeeze(name, 40)}  {text}", (end, y), (-4 if is_left else 4, 0), palette["ink"])
+        axes.set_ylim(axes.get_ylim()[0] - 0.4, 2.4)
+
+    return ReportFigure(
+        name="critical_difference",
+        title="Critical-difference diagram",
+        sentence=sentence,
+        draw=draw,
+        height=1.3 + 0.26 * -(-k // 2) + 0.12 * len(bars),
+        columns=("method", column),
+        rows=[(name, text) for name, (_, text) in shown.items()],
+    )
+
+
+def critical_difference(inputs: FigureInputs) -> ReportFigure | None:
+    metric, table = inputs.metric, inputs.table
+    found = table.comparisons.get(metric)
+    comparison = None if found is None or table.higher_is_better.get(metric) is None else found.repeated
+    width = None if comparison is None else comparison.critical_difference
+    if comparison is None or width is None or not 3 <= len(comparison.methods) <= MOST_BARS:
+        return None
+    means = [method.mean for method in comparison.methods]
+    ticks = [means[0] + (means[-1] - means[0]) * i / 4 for i in range(5)]
+    shown_width = f"{show(metric, width)}{unit(metric)}"
+    bars = comparison.groups if table.is_fair else ()
+    joined = "Bars join neighbours of which none is better than another."
+    unfair = "" if table.is_fair else UNFAIR
+    return _diagram(
+        {unfair + method.name: (method.mean, show(metric, method.mean)) for method in comparison.methods},
+        ticks={tick: show(metric, tick) for tick in ticks},
+        axis=(means[0], means[-1]),
+        width=(width, f"critical difference {shown_width}"),
+        bars=bars,
+        column="mean",
+        sentence=f"Mean {heading(metric)} over seeds, best on the left; two methods further apart than the critical "
+        f"difference, {shown_width}, are separated at {100 * comparison.level:g} %, all pairs at once. "
+        f"{joined if bars else 'Each is separated from every other.'} This holds for seeds of this data set, not for "
+        "other data sets.",
+    )
+
+
+def ranks_over_datasets(scores: Mapping[str, Sequence[float]], *, metric: str) -> ReportFigure | None:
+    """Return the diagram of ranks over data sets, more being better; None for fewer than three methods or two sets."""
+    n_blocks = min((len(row) for row in scores.values()), default=0)
+    if not 3 <= len(scores) <= MOST_BARS or n_blocks < 2:
+        return None
+    found = over_datasets.critical_difference(scores)
+    k, width = len(found.names), f"critical difference {found.critical_difference:.2f}"
+    verdict = (
+        "Bars join methods whose ranks are within it." if found.is_different else "Friedman's test is not significant."
+    )
+    return _diagram(
+        {name: (rank, f"{rank:.2f}") for name, rank in zip(found.names, found.mean_ranks, strict=True)},
+        ticks={rank: str(rank) for rank in range(1, k + 1) if k <= 12 or rank % 5 == 0 or rank == 1},
+        axis=(1, k),
+        width=(found.critical_difference, width),
+        bars=found.bars if found.is_different else (),
+        column="mean rank",
+        sentence=f"Mean rank by {heading(metric)} over {count(n_blocks, 'data set')} as blocks, 1 being best; Friedman "
+        f"p {small_p(found.p)}, {width}. {verdict}",
+    )
+
+
+def performance_profiles(found: over_datasets.OverDatasets, *, metric: str) -> ReportFigure:
+    scores = [factor_of(metric) * score for score in found.scores]
+    ranked = [(one.name, one.profile, series_of(index)) for index, one in enumerate(found.aggregates)]
+    lines = [Line(x=scores, y=[100 * share for share in profile], series=series) for _, profile, series in ranked]
+    panel = Panel(items=lines, x=axis_of(metric), y="runs above it, %", y_range=(0, 103))
+
+    def reached(profile: Sequence[float], share: float) -> float:
+        """Return the highest score that at least this share of runs is above."""
+        return max((score for score, above in zip(scores, profile, strict=True) if above >= share), default=scores[0])
+
+    return ReportFigure(
+        name="performance_profiles",
+        title="Performance profiles",
+        sentence=f"The share of runs above each score, over {count(len(found.datasets), 'data set')} with equal "
+        "weight. A method whose curve is above another everywhere is better at every level of difficulty.",
+        draw=panels([panel], keys=[(name, series) for name, _, series in ranked], kind="line"),
+        height=3.8,
+        columns=("method", *(f"score reached by {100 * share:g} % of runs" for share in _SHARES)),
+        rows=[(name, *(reached(profile, share) for share in _SHARES)) for name, profile, _ in ranked],
+    )
