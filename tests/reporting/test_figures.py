@@ -6,13 +6,7 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.reporting.drawing import DARK, LIGHT, STAND_IN, label_shifts, panels, svg_for_page, write_figure
-from fairground.reporting.figures.scores_and_ranks import (
-    MOST_BARS,
-    cost,
-    curve_panel,
-    curves_of,
-    score_panel,
-)
+from fairground.reporting.figures.scores_and_ranks import MOST_BARS, cost, curve_panel, curves_of, score_panel
 from fairground.reporting.headings import duration, size
 from fairground.reporting.tables import ResultTable
 from tests.records.factory import make_record

@@ -196,9 +196,13 @@ def test_spectra_of_all_pairs_are_drawn_each_in_a_panel(tmp_path):
     losses = ["contrastive", "margin", "snr", "triplet"]
     records = [run(loss, 0.5) for loss in losses] + [run(loss, 0.6, miner="rho_distance", p=0.3) for loss in losses]
     made = with_analyses([*records, run("soft_triple", 0.4)], tmp_path, (0.7, 0.3))
-    pairs = embeddings.pairs_of_spectra(embeddings.spectra_of(made, SPECTRUM))
-    assert len(pairs) == 4
-    assert all((without.label, switched.base) == (label, label) for label, (without, switched) in pairs.items())
+    found, n_runs = embeddings.spectra_of(made, SPECTRUM)
+    pairs = embeddings.pairs_of_spectra(made, found)
+    assert (len(pairs), n_runs) == (4, 9)
+    assert all(
+        (label.split()[0], change) == (switched.split()[0], "switched tuples")
+        for label, (switched, change) in pairs.items()
+    )
     figure = embeddings.spectra(made)
     drawn = "4 methods without (blue) and with (red) switched tuples; 1 method without a pair is in the"
     assert drawn in figure.sentence
@@ -206,8 +210,8 @@ def test_spectra_of_all_pairs_are_drawn_each_in_a_panel(tmp_path):
     assert all(f">{loss} + distance" in figure.svg("here") for loss in losses)
     assert "soft_triple" not in figure.svg("here")
     again = with_analyses([run("margin", 0.6), mixed(run("margin", 0.5))], tmp_path, (0.7, 0.3))
-    ((without, other),) = embeddings.pairs_of_spectra(embeddings.spectra_of(again, SPECTRUM)).values()
-    assert (without.change, other.change) == ("", "manifold mixup")
+    ((_, change),) = embeddings.pairs_of_spectra(again, embeddings.spectra_of(again, SPECTRUM)[0]).values()
+    assert change == "manifold mixup"
     # A sweep has no pairs: all methods share one panel.
     sweep = [run("margin", 0.5), *(run("margin", 0.6, miner="rho_distance", p=p) for p in (0.1, 0.3))]
     figure = embeddings.spectra(with_analyses(sweep, tmp_path, (0.7, 0.3)))
@@ -217,12 +221,10 @@ def test_spectra_of_all_pairs_are_drawn_each_in_a_panel(tmp_path):
 
 def test_spectra_are_averaged_over_runs_and_end_where_the_rest_is_rounding(tmp_path):
     records = [run("a", 0.5, seed=seed) for seed in range(2)]
-    (found,) = embeddings.spectra_of(with_analyses(records, tmp_path, [0.8, 0.2], [0.6, 0.4, 0.0]), SPECTRUM)
-    assert (found.shares.tolist(), found.n_runs) == ([pytest.approx(0.7), pytest.approx(0.3)], 2)
+    found, n_runs = embeddings.spectra_of(with_analyses(records, tmp_path, [0.8, 0.2], [0.6, 0.4, 0.0]), SPECTRUM)
+    assert (found["a"].tolist(), n_runs) == ([pytest.approx(0.7), pytest.approx(0.3)], 2)
     assert embeddings.spectra(inputs(records)) is None
     made = with_analyses(records, tmp_path, (0.9, 0.1, 3e-9))
-    (found,) = embeddings.spectra_of(made, SPECTRUM)
-    assert found.used == [0.9, 0.1]
     assert "Lines end where the rest is rounding of zero." in embeddings.spectra(made).sentence
 
 

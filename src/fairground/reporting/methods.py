@@ -121,10 +121,6 @@ class ClassScores:
     records: tuple[RunRecord, ...]
     folders: Mapping[str, RunFolder]
 
-    @cached_property
-    def _groups(self) -> dict[str, list[RunRecord]]:
-        return fold_groups(self.records)
-
     def generality(
         self, metric: str, methods: Iterable[Method], *, level: float, margin: float | None, is_higher: bool
     ) -> Generality:
@@ -141,9 +137,10 @@ class ClassScores:
         """Return each method's mean per class and seed, and the weights of the classes; refuse where there are none."""
         values: dict[str, dict[int, np.ndarray]] = {}
         sizes: list[np.ndarray] = []
+        groups = fold_groups(self.records)
         for method in methods:
             by_seed: dict[int, list[np.ndarray]] = {}
-            for record in self._groups.get(method.key, ()):
+            for record in groups.get(method.key, ()):
                 if record.state == "done":
                     means, weights = self._read(record, metric)
                     by_seed.setdefault(seed_of(record), []).append(means)

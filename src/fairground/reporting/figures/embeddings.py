@@ -17,7 +17,7 @@ Paper
     Ustinova and Lempitsky, "Learning deep embeddings with histogram loss", NIPS 2016, figure 2 (densities).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
@@ -97,53 +97,34 @@ def arrays_of(inputs: FigureInputs, method: Method, name: str) -> list[np.ndarra
     return [one for one in found if one.ndim == 1 and len(one) and one.dtype.kind == "f" and np.isfinite(one).all()]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Spectrum:
-    """One method's shares of the singular values, descending, averaged over `n_runs`.
-
-    `base` is the label of the method that it changes by `change`; both are empty where it is plain.
-    """
-
-    label: str
-    shares: np.ndarray
-    n_runs: int
-    base: str = ""
-    change: str = ""
-
-    @property
-    def used(self) -> list[float]:
-        return [share for share in self.shares.tolist() if share > _ROUNDING * self.shares[0]]
-
-    def line(self, series: Series) -> Line:
-        places = range(1, len(self.used) + 1)
-        return Line(x=places, y=self.used, series=series, width=1 if series is None else 1.8)
-
-
-def spectra_of(inputs: FigureInputs, array: str) -> list[Spectrum]:
-    bases = {method.label: base for method, base in with_bases(inputs, SWITCHED, MIXED)}
-    found = []
+def spectra_of(inputs: FigureInputs, array: str) -> tuple[dict[str, np.ndarray], int]:
+    """Return each method's shares of the singular values, descending, averaged over runs, and the number of runs."""
+    found: dict[str, np.ndarray] = {}
+    n_runs = 0
     for method in inputs.methods:
-        base = bases.get(method.label)
-        change = {} if base is None else {"base": base.label, "change": change_of(method.settings)}
         curves = arrays_of(inputs, method, array)
-        length = min((len(curve) for curve in curves), default=0)
+        length = min(map(len, curves), default=0)
         if length:
-            shares = np.mean([curve[:length] for curve in curves], axis=0)
-            found.append(Spectrum(label=method.label, shares=shares, n_runs=len(curves), **change))
-    return found
+            found[method.label] = np.mean([curve[:length] for curve in curves], axis=0)
+            n_runs += len(curves)
+    return found, n_runs
 
 
-def pairs_of_spectra(spectra: Sequence[Spectrum]) -> dict[str, tuple[Spectrum, Spectrum]]:
-    """Return each method with its changed version, by name; empty where one has several, as in a sweep."""
-    plain = {spectrum.label: spectrum for spectrum in spectra if not spectrum.base}
-    changed = [spectrum for spectrum in spectra if spectrum.base in plain]
-    pairs = {spectrum.base: (plain[spectrum.base], spectrum) for spectrum in changed}
+def pairs_of_spectra(inputs: FigureInputs, labels: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Return each method's changed version and the change, by label; empty where one has several, as in a sweep."""
+    changed = [
+        (base.label, method)
+        for method, base in with_bases(inputs, SWITCHED, MIXED)
+        if base is not None and base.label in labels and method.label in labels
+    ]
+    pairs = {base: (method.label, change_of(method.settings)) for base, method in changed}
     return pairs if len(pairs) == len(changed) else {}
 
 
 def spectra(inputs: FigureInputs) -> ReportFigure | None:
     return _spectra(
-        spectra_of(inputs, "spectrum/spectrum"),
+        inputs,
+        "spectrum/spectrum",
         title="Singular value spectra",
         what="Each singular value of the training embeddings as a share of their sum, largest first, mean over seeds",
         meaning="A flat line uses all directions. As in figure 8 of Roth et al., 2020.",
@@ -152,54 +133,55 @@ def spectra(inputs: FigureInputs) -> ReportFigure | None:
 
 def class_spectra(inputs: FigureInputs) -> ReportFigure | None:
     return _spectra(
-        spectra_of(inputs, "class_spectra/class_spectrum"),
+        inputs,
+        "class_spectra/class_spectrum",
         title="Singular value spectra within classes",
-        what=(
-            "Each singular value of the training embeddings of a class as a share of their sum, largest first, mean "
-            "over classes and seeds"
-        ),
+        what="Each singular value of the training embeddings of a class as a share of their sum, largest first, mean "
+        "over classes and seeds",
         meaning="A steep line: classes use few directions. As in figure 10 of Roth et al., 2020.",
     )
 
 
-def _spectra(found: Sequence[Spectrum], *, title: str, what: str, meaning: str) -> ReportFigure | None:
+def _spectra(inputs: FigureInputs, array: str, *, title: str, what: str, meaning: str) -> ReportFigure | None:
+    found, n_runs = spectra_of(inputs, array)
     if not found:
         return None
-    pairs = pairs_of_spectra(found)
-    axis = "singular value, largest first"
+    used = {label: [x for x in shares.tolist() if x > _ROUNDING * shares[0]] for label, shares in found.items()}
+
+    def line(label: str, series: Series) -> Line:
+        places = range(1, len(used[label]) + 1)
+        return Line(x=places, y=used[label], series=series, width=1 if series is None else 1.8)
+
+    pairs = pairs_of_spectra(inputs, found)
+    axis, share = "singular value, largest first", "share of the sum"
     if pairs:
         # Blue without and red with, as in the paper.
-        colours = {"without": 0, "with": 6}
-        drawn = []
-        for label, pair in pairs.items():
-            lines = [one.line(series) for one, series in zip(pair, colours.values(), strict=True)]
-            drawn.append(Panel(items=lines, title=label, x=axis, log="y"))
-        draw = panels(drawn, columns=3, keys=colours.items(), kind="line", y="share of the sum")
+        drawn = [
+            Panel(items=[line(base, 0), line(changed, 6)], title=base, x=axis, log="y")
+            for base, (changed, _) in pairs.items()
+        ]
+        draw = panels(drawn, columns=3, keys=[("without", 0), ("with", 6)], kind="line", y=share)
         others = len(found) - 2 * len(pairs)
-        change = " or ".join(dict.fromkeys(changed.change for _, changed in pairs.values()))
+        change = " or ".join(dict.fromkeys(change for _, change in pairs.values()))
         left = f"; {count(others, 'method')} without a pair {'is' if others == 1 else 'are'} in the numbers only"
-        drawn_methods = (
-            f" {count(len(pairs), 'method')} without (blue) and with (red) {change}{left if others else ''}."
-        )
+        shown = f" {count(len(pairs), 'method')} without (blue) and with (red) {change}{left if others else ''}."
     else:
-        ranked = [(spectrum, series_of(rank)) for rank, spectrum in enumerate(found)]
-        lines = [spectrum.line(series) for spectrum, series in reversed(ranked)]  # the best on top
-        keys = [(spectrum.label, series) for spectrum, series in ranked]
-        draw = panels([Panel(items=lines, x=axis, y="share of the sum", log="y")], keys=keys, kind="line")
-        grey = sum(series is None for _, series in ranked)
-        drawn_methods = f" {count(grey, 'method')} beyond the palette: grey." if grey else ""
-    has_rest = any(len(one.used) < len(one.shares) for one in found)
+        keys = [(label, series_of(rank)) for rank, label in enumerate(found)]
+        lines = [line(*key) for key in reversed(keys)]  # the best on top
+        draw = panels([Panel(items=lines, x=axis, y=share, log="y")], keys=keys, kind="line")
+        grey = sum(series is None for _, series in keys)
+        shown = f" {count(grey, 'method')} beyond the palette: grey." if grey else ""
+    has_rest = any(len(used[label]) < len(shares) for label, shares in found.items())
     ends = " Lines end where the rest is rounding of zero." if has_rest else ""
-    runs = count(sum(spectrum.n_runs for spectrum in found), "run")
     return ReportFigure(
         title=title,
-        sentence=f"{what} ({runs}).{drawn_methods}{ends} {meaning}",
+        sentence=f"{what} ({count(n_runs, 'run')}).{shown}{ends} {meaning}",
         draw=draw,
         height=0.6 + 2.4 * -(-len(pairs) // 3) if pairs else 4.0,
         columns=("method", "largest share", "10th", "last"),
         rows=[
-            (one.label, *(f"{100 * one.shares[at]:.3f} %" for at in (0, min(9, len(one.shares) - 1), -1)))
-            for one in found
+            (label, *(f"{100 * shares[at]:.3f} %" for at in (0, min(9, len(shares) - 1), -1)))
+            for label, shares in found.items()
         ],
     )
 
