@@ -17,7 +17,7 @@ from fairground.deploy.model_folder import open_model
 from fairground.errors import InputError
 from fairground.heads.pca import PcaHead
 from fairground.records.record import Finding
-from fairground.reporting.methods import methods_of
+from fairground.reporting.run_set import methods_of
 from fairground.spec.identity import data_name
 from fairground.spec.load import load_run
 from fairground.spec.settings import parse_overrides

@@ -18,7 +18,7 @@ from fairground.records.record import RunRecord
 from fairground.records.run_folder import RunFolder
 from fairground.reporting import table_formats
 from fairground.reporting.headings import clean, heading, shorten, show, unit
-from fairground.reporting.methods import ClassScores
+from fairground.reporting.run_set import ClassScores
 from fairground.reporting.tables import UNFAIR, ResultTable
 
 #: every pair of six methods

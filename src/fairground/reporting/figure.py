@@ -21,8 +21,7 @@ from fairground.records.record import RunRecord
 from fairground.reporting import figures
 from fairground.reporting.drawing import Draw, Size, series_of, svg_for_page, write_figure
 from fairground.reporting.headings import clean, heading, shorten, unit
-from fairground.reporting.methods import Method
-from fairground.reporting.run_set import RunSet, SectionKey, leave_out
+from fairground.reporting.run_set import Method, RunSet, SectionKey, leave_out
 from fairground.reporting.tables import ResultTable
 from fairground.spec.measurement_names import is_share
 from fairground.studies.folder import Trial

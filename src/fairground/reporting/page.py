@@ -24,10 +24,9 @@ from fairground.reporting.figure import FigureInputs, figures_of
 from fairground.reporting.figures.embeddings import maps_of
 from fairground.reporting.figures.scores_and_ranks import curve_panel, curves_of, score_panel
 from fairground.reporting.headings import clean, duration, shorten
-from fairground.reporting.methods import ClassScores
 from fairground.reporting.over_datasets import OverTables, over_tables_if_any
 from fairground.reporting.rendering import read_gallery, render, write_page
-from fairground.reporting.run_set import RunSet, SectionKey, collected, leave_out, names_of_joined
+from fairground.reporting.run_set import ClassScores, RunSet, SectionKey, collected, leave_out, names_of_joined
 from fairground.reporting.tables import UNFAIR, ResultTable, TableRow
 from fairground.spec.identity import flatten, shared
 

@@ -14,9 +14,15 @@ from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.reporting import comparison, table_formats
 from fairground.reporting.headings import with_unit
-from fairground.reporting.methods import methods_of
 from fairground.reporting.page import build_page
-from fairground.reporting.run_set import RunSet, SectionKey, names_of_joined, section_key, with_ensembles_apart
+from fairground.reporting.run_set import (
+    RunSet,
+    SectionKey,
+    methods_of,
+    names_of_joined,
+    section_key,
+    with_ensembles_apart,
+)
 from fairground.reporting.tables import MethodComparer, ResultTable
 from fairground.spec.identity import canonical_json
 from fairground.spec.measurement_names import declared_metric

@@ -18,7 +18,7 @@ from fairground.comparison.run_scores import seed_of
 from fairground.comparison.sequential import Wave, compare_in_waves
 from fairground.errors import InputError, require
 from fairground.records.record import RunRecord, SplitName
-from fairground.reporting.methods import ClassScores, Method, methods_of
+from fairground.reporting.run_set import ClassScores, Method, methods_of
 from fairground.spec.catalogue import nearest
 from fairground.spec.measurement_names import in_unit
 from fairground.spec.study import SeedProcedure

@@ -40,40 +40,38 @@ def distributions_of(inputs: FigureInputs) -> dict[str, dict[str, np.ndarray]]:
     A level holds the methods that differ from another one in this factor alone, everything else being equal.
     """
     flat = {method.key: method.settings for method in inputs.methods}
-    relative = _relative(inputs)
+    relative: dict[str, list[float]] = {key: [] for key in flat}
+    for metric in [metric for metric, is_higher in inputs.table.higher_is_better.items() if is_higher]:
+        values = [(method, method.values(metric, inputs.table.split)) for method in inputs.methods]
+        tops: dict[str, float] = {}
+        for method, some in values:
+            loss = method.settings.get("loss", "")
+            tops[loss] = max([tops.get(loss, 0.0), *some])
+        for method, some in values:
+            top = tops[method.settings.get("loss", "")]
+            relative[method.key] += [100 * value / top for value in some if top > 0]
     found: dict[str, dict[str, list[str]]] = {}
     for factor, keys in _factors(flat.values()).items():
         named = _levels(flat, factor, keys)
         equal: dict[tuple[tuple[str, str], ...], list[str]] = {}
-        for method, spec in flat.items():
-            own = {key for key in spec if key in keys or key == factor or key.startswith(f"{factor}.")}
-            equal.setdefault(tuple((key, spec[key]) for key in spec if key not in own), []).append(method)
+        for key, spec in flat.items():
+            own = {name for name in spec if name in keys or name == factor or name.startswith(f"{factor}.")}
+            equal.setdefault(tuple((name, spec[name]) for name in spec if name not in own), []).append(key)
         levels: dict[str, list[str]] = {}
-        for methods in equal.values():
-            if len({named[method] for method in methods}) > 1:
-                for method in (one for one in methods if relative[one]):
-                    levels.setdefault(named[method], []).append(method)
+        for alike in equal.values():
+            if len({named[key] for key in alike}) > 1:
+                for key in (key for key in alike if relative[key]):
+                    levels.setdefault(named[key], []).append(key)
         if 2 <= len(levels) <= _MOST_LEVELS:
             found[factor] = levels
-    names = _study_names(found, {method.key: inputs.runs.names.get(method.key, "") for method in inputs.methods})
+    names = _study_names(found, inputs.runs.names)
     return {
         factor: {
-            names.get((factor, level), level): np.concatenate([relative[method] for method in methods])
-            for level, methods in levels.items()
+            names.get(factor, {}).get(level, level): np.concatenate([relative[key] for key in keys])
+            for level, keys in levels.items()
         }
         for factor, levels in list(found.items())[:_MOST_FACTORS]
     }
-
-
-def _relative(inputs: FigureInputs) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {method.key: [] for method in inputs.methods}
-    losses = {method.key: method.settings.get("loss") for method in inputs.methods}
-    for metric in [metric for metric, is_higher in inputs.table.higher_is_better.items() if is_higher]:
-        values = {method.key: method.values(metric, inputs.table.split) for method in inputs.methods}
-        for key, mine in values.items():
-            top = max((value for other in values if losses[other] == losses[key] for value in values[other]), default=0)
-            found[key] += [100 * value / top for value in mine if top > 0]
-    return found
 
 
 def _factors(specs: Iterable[Mapping[str, str]]) -> dict[str, list[str]]:
@@ -102,26 +100,21 @@ def _levels(flat: Specs, factor: str, keys: Sequence[str]) -> dict[str, str]:
 
 
 def _study_names(
-    found: Mapping[str, Mapping[str, Sequence[str]]], labels: Mapping[str, str]
-) -> dict[tuple[str, str], str]:
+    found: Mapping[str, Mapping[str, Sequence[str]]], names: Mapping[str, str]
+) -> dict[str, dict[str, str]]:
     """Return the study's names for the levels of a factor: the ends of its methods' names, "Margin, SPC-2".
 
     Used only where all levels of a factor have one end each, under the same beginnings, that no other factor has.
     """
     ends: dict[str, dict[str, str]] = {}
     for factor, levels in found.items():
-        split = {level: [labels[method].rpartition(", ") for method in methods] for level, methods in levels.items()}
+        split = {level: [names.get(key, "").rpartition(", ") for key in keys] for level, keys in levels.items()}
         beginnings = {frozenset(start for start, _, _ in parts) for parts in split.values()}
         last = {level: {end for _, comma, end in parts if comma} for level, parts in split.items()}
         if len(beginnings) == 1 and all(len(some) == 1 for some in last.values()):
             ends[factor] = {level: min(some) for level, some in last.items()}
     used = Counter(end for levels in ends.values() for end in levels.values())
-    return {
-        (factor, level): end
-        for factor, levels in ends.items()
-        if all(used[end] == 1 for end in levels.values())
-        for level, end in levels.items()
-    }
+    return {factor: levels for factor, levels in ends.items() if all(used[end] == 1 for end in levels.values())}
 
 
 def distributions(inputs: FigureInputs) -> ReportFigure | None:

@@ -31,8 +31,7 @@ from fairground.reporting.drawing import DASHED, N_SERIES, SOLID, Line, Panel, P
 from fairground.reporting.figure import FigureInputs, ReportFigure, arrays_in, axis_of, count, factor_of
 from fairground.reporting.figures.regularisation import MIXED, SWITCHED, change_of, with_bases
 from fairground.reporting.headings import shorten, squeeze
-from fairground.reporting.methods import Method
-from fairground.reporting.run_set import leave_out
+from fairground.reporting.run_set import Method, leave_out
 
 PAGE_ORDER = {"structure": 50, "spectra": 70, "class_spectra": 72, "densities": 75, "embedding_map": 120}
 #: a correlation of fewer runs is mostly chance
