@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fairground.comparison.compare_values import compare_values
 from fairground.comparison.fairness_flags import FLAGS, check_fairness
 from fairground.comparison.fairness_rules import RULES
 from fairground.comparison.run_scores import join_folds
@@ -172,9 +173,9 @@ def test_two_trained_methods_are_held_to_each_other_whatever_stands_beside_them(
     assert difference.values == {"a": "8", "b": "80"}
 
 
-def raised(metric: str = "map@r", claims: tuple = (), **methods: list) -> dict[str, str]:
+def raised(metric: str = "map@r", **methods: list) -> dict[str, str]:
     """Which flags are raised, and their texts."""
-    found = check_fairness(methods, metric=metric, claims=claims).flags
+    found = check_fairness(methods, metric=metric).flags
     return {flag.flag: flag.text for flag in found}
 
 
@@ -251,11 +252,15 @@ def test_each_flag_is_raised_by_its_own_flaw_alone(flag, text, methods):
 
 
 def test_a_claim_over_overlapping_intervals():
-    near, far = method(level=0.305, spread=0.01), method(loss="margin", level=0.3, spread=0.01)
-    assert "while their own intervals overlap" in raised(claims=(("a", "b"),), a=near, b=far)["overlap"]
-    assert raised(a=near, b=far) == {}
-    assert raised(claims=(("a", "b"),), a=method(level=0.9), b=far) == {}
-    assert "overlap" in raised(claims=(("a", "b"),), a=method(level=0.9, seeds=1), b=method(loss="margin", seeds=1))
+    # Seeds move both methods alike: their difference is sure, each of them is not.
+    runs, high, low = {"a": method(), "b": other()}, {0: 0.1, 1: 0.5, 2: 0.9}, {0: 0.05, 1: 0.46, 2: 0.84}
+    for comparison, is_raised in ((compare_values({"a": high, "b": low}), True), (None, False)):
+        flags = [flag.text for flag in check_fairness(runs, metric="map@r", comparison=comparison).flags]
+        assert any("a is called better than b while their own" in text for text in flags) == is_raised
+    clear = compare_values({"a": {0: 0.9, 1: 0.91, 2: 0.92}, "b": low | {1: 0.06, 2: 0.07}})
+    unsettled = compare_values({"a": high, "b": {0: 0.6, 1: 0.2, 2: 0.5}})
+    for comparison in (clear, unsettled):
+        assert check_fairness(runs, metric="map@r", comparison=comparison).flags == ()
 
 
 def test_an_optimum_on_a_bound():

@@ -7,8 +7,7 @@ import torch
 from PIL import Image
 
 from fairground.deploy.model import Embedder, ResizedImages
-from fairground.deploy.model_folder import EER, FMR, open_model, thresholds_of, write_model
-from fairground.deploy.onnx_export import example_inputs
+from fairground.deploy.model_folder import EER, FMR, example_inputs, open_model, thresholds_of, write_model
 from fairground.errors import FairgroundError
 from fairground.evaluation.embedding_view import EmbeddingView
 from fairground.loading.image_dataset import ImagesInMemory

@@ -109,27 +109,25 @@ def _parts(table: ImageTable, split: ComponentSpec | None) -> tuple[bool, tuple[
 
 def _class_sizes(sizes: np.ndarray) -> dict[str, float]:
     """Return how unequal classes are; the Gini coefficient is 0 for equal ones and nears 1 when one has nearly all."""
-    ordered = np.sort(sizes)
-    n = len(ordered)
-    gini = float((2 * np.arange(1, n + 1) - n - 1) @ ordered / (n * ordered.sum()))
+    sizes, n = np.sort(sizes), len(sizes)
     return {
-        "smallest": int(ordered[0]),
-        "median": float(np.median(ordered)),
-        "largest": int(ordered[-1]),
-        "ratio": float(ordered[-1] / ordered[0]),
-        "gini": gini,
-        "of_one_image": int((ordered == 1).sum()),
+        "smallest": int(sizes[0]),
+        "median": float(np.median(sizes)),
+        "largest": int(sizes[-1]),
+        "ratio": float(sizes[-1] / sizes[0]),
+        "gini": float((2 * np.arange(1, n + 1) - n - 1) @ sizes / (n * sizes.sum())),
+        "of_one_image": int((sizes == 1).sum()),
     }
 
 
 def _image_sizes(sizes: np.ndarray | None, readable: np.ndarray) -> dict[str, int]:
     if sizes is None or not len(readable):
         return {}
-    shorter, longer = sizes[readable].min(axis=1), sizes[readable].max(axis=1)
+    sides = np.sort(sizes[readable], axis=1)
     return {
-        "shorter_side_smallest": int(shorter.min()),
-        "shorter_side_median": int(np.median(shorter)),
-        "longer_side_largest": int(longer.max()),
+        "shorter_side_smallest": int(sides[:, 0].min()),
+        "shorter_side_median": int(np.median(sides[:, 0])),
+        "longer_side_largest": int(sides[:, 1].max()),
         "distinct_sizes": len(np.unique(sizes[readable], axis=0)),
     }
 
@@ -151,9 +149,8 @@ def write_clean(rows: AuditRows, out: Path) -> int:
 
     The first of several copies stays. Of exact copies in different classes none stays: either label may be wrong.
     """
-    require(
-        out.suffix.lower() == ".csv", f"--write-clean writes a CSV table: give a name that ends in .csv; got '{out}'"
-    )
+    refusal = f"--write-clean writes a CSV table: give a name that ends in .csv; got '{out}'"
+    require(out.suffix.lower() == ".csv", refusal)
     table, files = rows.table, rows.table.images
     assert isinstance(files, ImageFiles)
     gone = set(rows.scans.faults)
@@ -168,8 +165,7 @@ def write_clean(rows: AuditRows, out: Path) -> int:
         "label": [table.class_names[label] for label in table.labels],
     }
     if len(rows.part_names) > 1:
-        parts = [rows.part_names[part] for part in rows.part_of]
-        columns["split"] = ["" if part == "in no part" else part for part in parts]
+        columns["split"] = [rows.part_names[part].replace("in no part", "") for part in rows.part_of]
     numbers = {
         "is_query": table.is_query,
         "is_gallery": table.is_gallery,

@@ -20,9 +20,9 @@ from PIL import Image
 
 from fairground.contracts.table import Images, ImageTable
 from fairground.errors import DataError
-from fairground.files import read_bytes, shown
-from fairground.loading.decoding import for_each, open_picture, picture_size
-from fairground.loading.image_dataset import ImageFiles
+from fairground.files import read_bytes
+from fairground.loading.decoding import for_each
+from fairground.loading.image_dataset import ImageFiles, shrunk_picture
 
 #: called with the number of images done and the number of images
 Progress = Callable[[int, int], None]
@@ -67,14 +67,13 @@ def scan_images(images: Images, progress: Progress = lambda *_: None) -> ImageSc
 
     def scan(row: int) -> None:
         try:
-            content, image = _read_file(images, row) if isinstance(images, ImageFiles) else _read_array(images, row)
+            # One byte is enough to keep numpy from cutting zeros off the end of a hash.
+            hashes[row] = _hash(images, row) + b"."
+            if images.is_picture:
+                picture, sizes[row] = shrunk_picture(images, row, _ENOUGH)
+                bits[row] = fingerprint_bits(picture)
         except DataError as error:
             faults[row] = str(error)
-            return
-        # One byte is enough to keep numpy from cutting zeros off the end of a hash.
-        hashes[row] = content + b"."
-        if image is not None:
-            bits[row], sizes[row] = fingerprint_bits(image[0]), image[1]
 
     for begin in range(0, n, _SCANNED):
         end = min(begin + _SCANNED, n)
@@ -84,30 +83,14 @@ def scan_images(images: Images, progress: Progress = lambda *_: None) -> ImageSc
     return ImageScan(hashes=hashes, **seen, faults=dict(sorted(faults.items())))
 
 
-def _read_file(files: ImageFiles, row: int) -> tuple[bytes, tuple[Image.Image, tuple[int, int]]]:
-    """Return a hash of a file, and its picture, perhaps shrunk, with the size it has."""
-    path = files.paths[row]
-    try:
-        content = hashlib.blake2b(read_bytes(path, error=DataError), digest_size=16)
-        if files.boxes is None:
-            size = picture_size(path)
-            shrink = max((by for by in (2, 4, 8) if min(size) // by >= _ENOUGH), default=1)
-            return content.digest()[:15], (open_picture(path, shrink=shrink), size)
-        content.update(files.boxes[row].tobytes())
-        image = files.picture(row)
-        return content.digest()[:15], (image, (image.height, image.width))
-    except OSError as error:
-        raise DataError(f"image {shown(path)} cannot be read: {error.strerror}") from error
-
-
-def _read_array(images: Images, row: int) -> tuple[bytes, tuple[Image.Image, tuple[int, int]] | None]:
-    item = images.take(np.array([row]))[0].numpy()
-    content = hashlib.blake2b(np.ascontiguousarray(item).tobytes(), digest_size=15).digest()
-    if not images.is_picture:
-        return content, None
-    # Of 3 channels all, of other numbers the first.
-    pixels = np.ascontiguousarray(np.moveaxis(item, 0, 2)) if len(item) == 3 else item[0]
-    return content, (Image.fromarray(pixels), item.shape[1:])
+def _hash(images: Images, row: int) -> bytes:
+    """Return a hash of a file and its box, or of an array."""
+    if isinstance(images, ImageFiles):
+        content = read_bytes(images.paths[row], error=DataError)
+        content += b"" if images.boxes is None else images.boxes[row].tobytes()
+    else:
+        content = np.ascontiguousarray(images.take(np.array([row]))[0].numpy()).tobytes()
+    return hashlib.blake2b(content, digest_size=15).digest()
 
 
 def fingerprint_bits(image: Image.Image) -> np.ndarray:

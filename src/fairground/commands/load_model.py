@@ -1,7 +1,6 @@
 """Open a trained model for use: pictures or features in, embeddings out."""
 
 import os
-from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -10,15 +9,10 @@ import numpy as np
 from fairground.commands.options import home_folder
 from fairground.commands.progress import counted
 from fairground.commands.runs import Run
-from fairground.deploy.inputs import EmbeddingInputs, read_inputs
+from fairground.deploy.inputs import Embeddable, read_inputs
 from fairground.deploy.metadata import ModelMetadata
 from fairground.deploy.model import UsableModel
 from fairground.deploy.model_folder import open_model, write_model
-from fairground.errors import require
-from fairground.loading.image_dataset import ImageFiles
-
-#: what can be embedded: a path, a data set's name, a list of image files, or inputs that were read before
-Embeddable = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | EmbeddingInputs
 
 
 class LoadedModel(UsableModel):
@@ -30,7 +24,7 @@ class LoadedModel(UsableModel):
         `data` is a list of image files, a folder, a table, one image, a file of features, or the name of a data set.
         `raw` leaves the embeddings as the network gives them, not scaled to length one.
         """
-        inputs = read_embeddable(data)
+        inputs = read_inputs(data)
         blocks: list[np.ndarray] = []
         with counted("embedding", is_quiet=quiet) as tell:
             for first, block in self.blocks(inputs.images, raw=raw):
@@ -55,14 +49,3 @@ def load_model(
     name = source.name if isinstance(source, Run) else os.fspath(source)
     opened = open_model(name, home=folder, measured=measured)
     return LoadedModel(**{field.name: getattr(opened, field.name) for field in fields(opened)})
-
-
-def read_embeddable(data: Embeddable) -> EmbeddingInputs:
-    """Return the rows of what is to be embedded; nothing is decoded yet."""
-    if isinstance(data, EmbeddingInputs):
-        return data
-    if isinstance(data, str | os.PathLike):
-        return read_inputs(Path(data) if isinstance(data, os.PathLike) else data)
-    paths = [Path(path).expanduser() for path in data]
-    require(len(paths) > 0, "there is nothing to embed: the list of image files is empty")
-    return EmbeddingInputs(images=ImageFiles(paths, root=Path()), names=tuple(map(str, paths)))

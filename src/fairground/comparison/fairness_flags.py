@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
-from fairground.comparison.compare_values import compare_values
 from fairground.comparison.comparison_result import Comparison
 from fairground.comparison.fairness_rules import UNSAID, Difference, Evidence, find_differences, is_measured_raw
 from fairground.comparison.run_scores import seed_of
@@ -74,7 +73,6 @@ def check_fairness(
     *,
     metric: str,
     split: SplitName = "test",
-    claims: Sequence[tuple[str, str]] = (),
     comparison: Comparison | None = None,
 ) -> FairnessResult:
     """Apply every rule and flag to the runs of each method, given under its label; `comparison` is what is claimed."""
@@ -85,7 +83,6 @@ def check_fairness(
         methods={label: tuple(records) for label, records in methods.items()},
         metric=metric,
         split=split,
-        claims=tuple(claims),
         comparison=comparison,
     )
     flags = [
@@ -160,17 +157,11 @@ def overlapping_claims(evidence: Evidence) -> Found:
     # The interval of a difference can leave out 0 where two single intervals overlap, because shared seeds move both.
     # A reader who sees only the table cannot know that.
     seen = evidence.comparison
-    if seen is None:
-        values = {label: found for label in evidence.done if (found := evidence.values(label))}
-        if not values:
-            return
-        seen = compare_values(values)
-    for better, worse in evidence.claims:
-        one, other = seen.interval(better), seen.interval(worse)
-        if one is not None and other is not None and one.overlaps(other):
-            text = f"{better} is called better than {worse} while their own intervals overlap."
+    for pair in () if seen is None else seen.pairs:
+        if seen and pair.verdict == "better" and seen.estimate(pair.a).overlaps(seen.estimate(pair.b)):
+            text = f"{pair.a} is called better than {pair.b} while their own intervals overlap."
             why = "Only the interval of their difference, which leaves out what both share, supports that."
-            yield (better, worse), text, why
+            yield (pair.a, pair.b), text, why
 
 
 @_flag("bound", "a searched setting ended within a hundredth of the edge of its range")

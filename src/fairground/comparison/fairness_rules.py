@@ -26,14 +26,12 @@ UNSAID = "not set"
 class Evidence:
     """The runs of each method under its label, and what is to be concluded from them.
 
-    `claims` are pairs (better, worse) that are about to be asserted. `comparison` is the one that readers see, where it
-    has been made.
+    `comparison` is the one that readers see, where it has been made and one direction is better.
     """
 
     methods: Mapping[str, tuple[RunRecord, ...]]
     metric: str
     split: SplitName = "test"
-    claims: tuple[tuple[str, str], ...] = ()
     comparison: Comparison | None = None
 
     @cached_property

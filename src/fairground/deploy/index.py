@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.deploy.inputs import EmbeddingInputs, read_inputs, thumbnails
+from fairground.deploy.inputs import Embeddable, read_inputs, thumbnails
 from fairground.deploy.model import UsableModel
 from fairground.deploy.model_folder import read_model, require_place, write_model
 from fairground.deploy.search import UNIT_LENGTH, Matches, search
@@ -172,11 +172,9 @@ def create_index(folder: Path | str, *, width: int, is_raw: bool = False) -> Ind
     return open_index(path)
 
 
-def build_index(
-    model: UsableModel, data: EmbeddingInputs | str | Path, folder: Path, *, tell: Tell = lambda *_: None
-) -> Index:
+def build_index(model: UsableModel, data: Embeddable, folder: Path, *, tell: Tell = lambda *_: None) -> Index:
     """Embed a collection into an index folder, in place of an index that is there."""
-    inputs = data if isinstance(data, EmbeddingInputs) else read_inputs(data)
+    inputs = read_inputs(data)
     require_place(folder, MARK, "an index")
     IndexInfo(width=model.metadata.embedding_dim, is_raw=not model.metadata.normalise).write(folder)
     for name in (*_FILES, TRIALS):
@@ -188,10 +186,10 @@ def build_index(
 
 
 def add_to_index(
-    folder: Path | str, data: EmbeddingInputs | str | Path, *, replace_names: bool = False, tell: Tell = lambda *_: None
+    folder: Path | str, data: Embeddable, *, replace_names: bool = False, tell: Tell = lambda *_: None
 ) -> IndexChange:
     """Embed the rows of `data` and add them to an index; `replace_names` removes rows of the same names."""
-    inputs = data if isinstance(data, EmbeddingInputs) else read_inputs(data)
+    inputs = read_inputs(data)
     require(len(inputs) > 0, "there is nothing to embed")
     with _changing(folder) as index:
 

@@ -1,20 +1,20 @@
 """What a user points at, as rows to embed: a folder, a table, one image, features, a data set; and small pictures."""
 
 import io
-from collections.abc import Callable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
 
 from fairground.contracts.table import Images
 from fairground.errors import DataError, require
 from fairground.loading.class_folders import files_below, is_image_name, refuse_archive
 from fairground.loading.csv_columns import read_parquet
-from fairground.loading.decoding import for_each, open_picture, picture_size
-from fairground.loading.image_dataset import FeatureRows, ImageFiles, PhotoDataset
+from fairground.loading.decoding import for_each
+from fairground.loading.image_dataset import FeatureRows, ImageFiles, PhotoDataset, shrunk_picture
 from fairground.records.arrays import array_names, map_array, map_npy, read_arrays
 from fairground.spec.catalogue import list_room, nearest
 from fairground.spec.declarations import settings_of
@@ -47,8 +47,18 @@ class EmbeddingInputs:
         return len(self.names)
 
 
-def read_inputs(data: str | Path) -> EmbeddingInputs:
-    """Return the rows of what is at a path, or of a data set such as `icons`; nothing is decoded yet."""
+#: what can be embedded: a path, a data set's name, a list of image files, or inputs that were read before
+Embeddable = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | EmbeddingInputs
+
+
+def read_inputs(data: Embeddable) -> EmbeddingInputs:
+    """Return the rows of what is at a path, of a list of images, or of a data set; nothing is decoded yet."""
+    if isinstance(data, EmbeddingInputs):
+        return data
+    if not isinstance(data, str | os.PathLike):
+        paths = [Path(path).expanduser() for path in data]
+        require(len(paths) > 0, "there is nothing to embed: the list of image files is empty")
+        return EmbeddingInputs(images=ImageFiles(paths, root=Path()), names=tuple(map(str, paths)))
     path = Path(data).expanduser()
     if not path.exists():
         settings = {name: settings_of("datasets", name).values() for name in list_room("datasets")}
@@ -163,16 +173,7 @@ def thumbnails(images: Images, tell: Tell = lambda *_: None) -> Iterator[bytes]:
 
 def thumbnail(images: Images, row: int) -> bytes:
     """Return one picture as a small PNG or JPEG."""
-    if not isinstance(images, ImageFiles):
-        pixels = images.take(np.array([row]))[0].permute(1, 2, 0).numpy()
-        picture = Image.fromarray(np.ascontiguousarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels))
-    elif images.boxes is not None:
-        picture = images.picture(row)
-    else:
-        # A JPEG is decoded no larger than a small picture needs.
-        by = min(picture_size(images.paths[row])) / SIDE
-        shrink = max((shrink for shrink in (2, 4, 8) if shrink <= by), default=1)
-        picture = open_picture(images.paths[row], shrink=shrink)
+    picture, _ = shrunk_picture(images, row, SIDE)
     is_small = max(picture.size) <= _EXACT
     if not is_small:
         picture.thumbnail((SIDE, SIDE))

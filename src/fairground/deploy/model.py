@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from fairground.contracts.model import Transform
 from fairground.contracts.table import Images
-from fairground.deploy.inputs import EmbeddingInputs, Tell, read_inputs
+from fairground.deploy.inputs import Embeddable, EmbeddingInputs, Tell, read_inputs
 from fairground.deploy.metadata import ModelMetadata
 from fairground.errors import DataError, StoreError, require
 from fairground.evaluation.embed import PIXELS
@@ -55,9 +55,9 @@ class UsableModel:
     metadata: ModelMetadata
     device: torch.device
 
-    def embed(self, data: EmbeddingInputs | str | Path, *, raw: bool = False) -> np.ndarray:
+    def embed(self, data: Embeddable, *, raw: bool = False) -> np.ndarray:
         """Return the embeddings (n, d) of a folder, a table, an image or a file of features, in order."""
-        inputs = data if isinstance(data, EmbeddingInputs) else read_inputs(data)
+        inputs = read_inputs(data)
         return np.concatenate([block for _, block in self.blocks(inputs.images, raw=raw)])
 
     @torch.no_grad()

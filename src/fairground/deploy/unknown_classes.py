@@ -29,12 +29,11 @@ from pathlib import Path
 import numpy as np
 
 from fairground.deploy.index import MARK, TRIALS, Index
-from fairground.deploy.inputs import EmbeddingInputs, read_inputs, thumbnail
+from fairground.deploy.inputs import Embeddable, EmbeddingInputs, read_inputs, thumbnail
 from fairground.deploy.search import search
 from fairground.errors import DataError, FairgroundError, InputError, require
 from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
 from fairground.loading.class_folders import is_image_name
-from fairground.loading.image_dataset import ImageFiles
 from fairground.records.arrays import array_names, read_arrays, write_arrays
 
 #: the share of queries of unknown classes that may be given a class, by default
@@ -380,19 +379,15 @@ class QueryResult:
 
 def read_queries(paths: Sequence[str | Path]) -> list[EmbeddingInputs]:
     """Return the queries: single pictures as one set, and each folder, table or file of features as its own."""
-    pictures = [Path(path).expanduser() for path in paths]
-    pictures = [path for path in pictures if path.is_file() and is_image_name(path.name)]
-    if len(pictures) == len(paths) > 1:
-        root = pictures[0].parent
-        return [EmbeddingInputs(images=ImageFiles(pictures, root=root), names=tuple(str(path) for path in pictures))]
-    return [read_inputs(path) for path in paths]
+    is_pictures = all(Path(path).expanduser().is_file() and is_image_name(str(path)) for path in paths)
+    return [read_inputs(paths)] if is_pictures and len(paths) > 1 else [read_inputs(path) for path in paths]
 
 
 def query_index(
-    index: Index, data: EmbeddingInputs | str | Path, *, k: int = 10, rule: DecisionRule, pictures: bool = False
+    index: Index, data: Embeddable, *, k: int = 10, rule: DecisionRule, pictures: bool = False
 ) -> list[QueryResult]:
     """Return the answer to every picture of `data`; `pictures` adds small ones of the queries."""
-    inputs = data if isinstance(data, EmbeddingInputs) else read_inputs(data)
+    inputs = read_inputs(data)
     require(len(inputs) <= MOST, f"at most {MOST:,} queries are answered at once; got {len(inputs):,}")
     require(len(index) > 0, f"the index {index.folder} is empty; add rows with `fairground index add`")
     matches = index.search(index.model.embed(inputs), max(k, VOTERS))

@@ -172,6 +172,20 @@ def _ends(path: Path) -> bytes:
     return digest.digest()
 
 
+def shrunk_picture(images: Images, row: int, side: int) -> tuple[Image.Image, tuple[int, int]]:
+    """Return one picture, of a JPEG perhaps a smaller one with sides of at least `side`, and its height and width."""
+    if not isinstance(images, ImageFiles):
+        item = images.take(np.array([row]))[0].numpy()
+        # Of 3 channels all, of other numbers the first.
+        pixels = np.ascontiguousarray(np.moveaxis(item, 0, 2)) if len(item) == 3 else item[0]
+        return Image.fromarray(pixels), item.shape[1:]
+    if images.boxes is not None:
+        picture = images.picture(row)
+        return picture, (picture.height, picture.width)
+    size = picture_size(images.paths[row])
+    return open_picture(images.paths[row], shrink=_shrink(min(size) / side)), size
+
+
 class ImagesInMemory(Images):
     """All images of a small data set as one uint8 array (n, c, h, w); a batch is a single gather."""
 

@@ -185,13 +185,11 @@ class ResultTable:
     def fairness(self) -> FairnessResult:
         """Whether the methods may be compared; without a direction no method is called better."""
         found = self.comparisons.get(self.primary)
-        better = [(pair.a, pair.b) for pair in (found.pairs if found else ()) if pair.verdict == "better"]
         return check_fairness(
             {method.label: method.records for method in self.methods},
             metric=self.primary,
             split=self.split,
-            claims=better if self.has_direction else (),
-            comparison=found,
+            comparison=found if self.has_direction else None,
         )
 
     @property
