@@ -208,11 +208,12 @@ def test_a_card_counts_epochs_as_one_says_it():
 
 
 def test_unknown_is_right_because_the_index_has_no_such_class_and_the_page_says_so(tmp_path):
-    from fairground.reporting.rendering import Searched, write_answers
+    from fairground.deploy.unknown_classes import QueryDecision, QueryResult
+    from fairground.reporting.rendering import write_answers
 
-    asked = {"decision": "unknown", "is_known": False, "is_right": True, "nearest": "", "found": ()}
-    strange = Searched(name="a.jpg", truth="wren", is_truth_indexed=False, **asked)
-    page = write_answers([strange], title="t", lead="l", out=tmp_path / "page.html").read_text()
+    asked = {"decision": QueryDecision(is_known=False, label=None, votes=0, voters=5), "classes": (), "neighbours": ()}
+    strange = QueryResult(query="a.jpg", truth="wren", is_truth_indexed=False, picture=None, **asked)
+    page = write_answers([strange], picture_of={}.get, title="t", lead="l", out=tmp_path / "page.html").read_text()
     assert "right: it is <bdi>wren</bdi>, not in the index</p>" in page
 
 

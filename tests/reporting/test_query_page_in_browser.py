@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from fairground.deploy.unknown_classes import NearestClass, Neighbour, QueryDecision, QueryResult
 from fairground.errors import FairgroundError
-from fairground.reporting.rendering import MOST, Found, Searched, write_answers
+from fairground.reporting.rendering import MOST, write_answers
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=alert(1)>\"'&.png"
@@ -22,38 +23,44 @@ def picture(seed: int) -> bytes:
     return out.getvalue()
 
 
-def searched(n: int = 3) -> list[Searched]:
-    names = [HOSTILE, LONG, "\u202edrowkcab", "plain", "🎡"]
+def answers(n: int = 3) -> list[QueryResult]:
+    names = [(HOSTILE, HOSTILE), (LONG, HOSTILE), ("\u202edrowkcab", LONG), ("plain", "c"), ("🎡", "d")]
     found = tuple(
-        Found(name=name, label=HOSTILE, similarity=0.9 - 0.1 * i, is_right=i < 2, picture=picture(i))
-        for i, name in enumerate(names)
+        Neighbour(id=i, name=name, label=label, similarity=0.9 - 0.1 * i) for i, (name, label) in enumerate(names)
     )
-    bare = (Found(name="features", label=None, similarity=0.5, is_right=None, picture=b"<svg onload=alert(1)>"),)
-    known = {"nearest": f"{HOSTILE} 0.900, {LONG} 0.100", "found": found}
-    one = Searched(
-        name=HOSTILE, decision=HOSTILE, is_known=True, is_right=True, truth=HOSTILE, picture=picture(9), **known
-    )
-    two = Searched(
-        name=LONG, decision="unknown", is_known=False, is_right=False, truth=LONG, picture=picture(8), **known
-    )
-    three = Searched(
-        name="row 1", decision="no decision", is_known=None, is_right=None, truth=None, nearest="", found=bare
-    )
+    known = {
+        "classes": (NearestClass(label=HOSTILE, similarity=0.9), NearestClass(label=LONG, similarity=0.1)),
+        "neighbours": found,
+        "is_truth_indexed": True,
+    }
+    named = QueryDecision(is_known=True, label=HOSTILE, votes=2, voters=5)
+    one = QueryResult(query=HOSTILE, decision=named, truth=HOSTILE, picture=picture(9), **known)
+    unknown = QueryDecision(is_known=False, label=None, votes=0, voters=5)
+    two = QueryResult(query=LONG, decision=unknown, truth=LONG, picture=picture(8), **known)
+    undecided = QueryDecision(is_known=None, label=None, votes=0, voters=5)
+    bare = (Neighbour(id=99, name="features", label=None, similarity=0.5),)
+    rest = {"classes": (), "neighbours": bare, "truth": None, "is_truth_indexed": False, "picture": None}
+    three = QueryResult(query="row 1", decision=undecided, **rest)
     return [one, two, three] * (n // 3)
 
 
+def picture_of(row: int) -> bytes:
+    return b"<svg onload=alert(1)>" if row == 99 else picture(row)
+
+
 def test_too_many_queries_are_cut_and_the_page_says_so(tmp_path):
-    out = write_answers(searched(MOST + 1), title="t", lead="", out=tmp_path / "p.html")
+    out = write_answers(answers(MOST + 1), picture_of=picture_of, title="t", lead="", out=tmp_path / "p.html")
     n_sections = out.read_text(encoding="utf-8").count('<section class="query ')
     assert n_sections <= MOST
     with pytest.raises(FairgroundError, match="there was no query"):
-        write_answers([], title="t", lead="", out=tmp_path / "p.html")
+        write_answers([], picture_of=picture_of, title="t", lead="", out=tmp_path / "p.html")
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("matches") / "page.html"
-    return write_answers(searched(), title=f"Found in {HOSTILE}", lead="At most 5 %.", out=out)
+    title = f"Found in {HOSTILE}"
+    return write_answers(answers(), picture_of=picture_of, title=title, lead="At most 5 %.", out=out)
 
 
 @pytest.fixture

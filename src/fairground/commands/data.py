@@ -152,30 +152,26 @@ def _write_page(rows: "AuditRows", suspects: Sequence["LabelSuspect"], out: Path
 
     from fairground.audit.label_errors import weakness
     from fairground.deploy.inputs import thumbnail
-    from fairground.reporting.rendering import MOST, ClassExamples, Shown, ShownSuspect, write_suspects
+    from fairground.reporting.rendering import MOST, write_suspects
 
     table = rows.table
     is_sound = np.ones(len(table.labels), bool)
     is_sound[[one.row for one in suspects]] = False
     is_sound[list(rows.scans.faults)] = False
 
-    def examples(name: str) -> ClassExamples:
-        chosen = np.flatnonzero((table.labels == table.class_names.index(name)) & is_sound)[:_EXAMPLES]
-        pictures = [Shown(name=rows.names[row], picture=thumbnail(table.images, int(row))) for row in chosen]
-        return ClassExamples(name=name, pictures=tuple(pictures))
+    def shown(row: int) -> dict[str, object]:
+        return {"name": rows.names[row], "picture": thumbnail(table.images, row)}
 
-    shown = [
-        ShownSuspect(
-            name=one.name,
-            picture=thumbnail(table.images, one.row),
-            own=examples(one.label),
-            suggested=examples(one.suggested),
-        )
-        for one in suspects[:MOST]
+    def examples(name: str) -> dict[str, object]:
+        chosen = np.flatnonzero((table.labels == table.class_names.index(name)) & is_sound)[:_EXAMPLES]
+        return {"name": name, "pictures": [shown(int(row)) for row in chosen]}
+
+    first = [
+        {**shown(one.row), "own": examples(one.label), "suggested": examples(one.suggested)} for one in suspects[:MOST]
     ]
     n_images = len(rows.readable)
     weak = weakness(len(suspects), n_images)
-    return write_suspects(shown, n_found=len(suspects), n_images=n_images, weakness=weak, out=out)
+    return write_suspects(first, n_found=len(suspects), n_images=n_images, weakness=weak, out=out)
 
 
 def caches(

@@ -11,7 +11,6 @@ from fairground.commands.progress import counted
 from fairground.commands.terminal import Verbatim, fitted, screen_width
 
 if TYPE_CHECKING:
-    from fairground.deploy.index import Index
     from fairground.deploy.unknown_classes import DecisionRule, QueryResult
 
 
@@ -34,6 +33,7 @@ def query(
     from fairground.deploy.index import open_index
     from fairground.deploy.unknown_classes import query_index, read_queries, rule_of
     from fairground.errors import require
+    from fairground.reporting.rendering import write_answers
 
     require(0 < fpir < 100, f"--fpir is in per cent, between 0 and 100; got {fpir:g}")
     inputs = read_queries(data)
@@ -48,7 +48,8 @@ def query(
             results += query_index(opened, some, k=k, rule=rule, pictures=page is not None)
     lead = [_summary(results), rule.sentence()] if len(results) > 1 else [rule.sentence()]
     if page is not None:
-        _write_page(opened, results, " ".join(lead), page)
+        title = f"Found in {opened.folder.name}"
+        write_answers(results, picture_of=opened.thumbnail, title=title, lead=" ".join(lead), out=page)
     lines = [*(line for result in results for line in _lines(result)), *lead]
     return Answer(_as_data(rule, results), [*lines, *([Verbatim(f"wrote {page}")] if page is not None else [])])
 
@@ -62,15 +63,11 @@ def _lines(result: "QueryResult") -> Iterator[str]:
         right += "" if result.is_truth_indexed else ", not in the index"
     yield f"{clean(result.query)}: {clean(result.decision.text)}{right}"
     if result.classes:
-        yield f"  nearest classes: {clean(_nearest(result))}"
+        yield f"  nearest classes: {clean(result.nearest)}"
     for neighbour in result.neighbours:
         label = "" if neighbour.label is None else f"  [{clean(neighbour.label)}]"
         line = f"  {neighbour.similarity:.4f}  {clean(neighbour.name)}{label}"
         yield Verbatim(fitted(line, screen_width(), indent=8))
-
-
-def _nearest(result: "QueryResult") -> str:
-    return ", ".join(f"{one.label} {one.similarity:.3f}" for one in result.classes)
 
 
 def _summary(results: Sequence["QueryResult"]) -> str:
@@ -102,33 +99,3 @@ def _as_data(rule: "DecisionRule", results: Sequence["QueryResult"]) -> dict[str
         "why_no_decision": rule.why_not or None,
         "answers": answers,
     }
-
-
-def _write_page(index: "Index", results: Sequence["QueryResult"], lead: str, page: Path) -> None:
-    from fairground.reporting.rendering import MOST, Found, Searched, write_answers
-
-    searched = [
-        Searched(
-            name=result.query,
-            decision=result.decision.text,
-            is_known=result.decision.is_known,
-            is_right=result.is_right,
-            truth=result.truth,
-            is_truth_indexed=result.is_truth_indexed,
-            nearest=_nearest(result),
-            picture=result.picture,
-            found=tuple(
-                Found(
-                    name=neighbour.name,
-                    label=neighbour.label,
-                    similarity=neighbour.similarity,
-                    is_right=None if result.truth is None else neighbour.label == result.truth,
-                    # Images beyond those a page shows need not be read.
-                    picture=None if number >= MOST else index.thumbnail(neighbour.id),
-                )
-                for neighbour in result.neighbours
-            ),
-        )
-        for number, result in enumerate(results)
-    ]
-    write_answers(searched, title=f"Found in {index.folder.name}", lead=lead, out=page)

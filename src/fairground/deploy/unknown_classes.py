@@ -368,6 +368,10 @@ class QueryResult:
     picture: bytes | None
 
     @property
+    def nearest(self) -> str:
+        return ", ".join(f"{one.label} {one.similarity:.3f}" for one in self.classes)
+
+    @property
     def is_right(self) -> bool | None:
         """Whether the decision is right: the class where it is indexed, unknown where it is not; None if not known."""
         if self.truth is None or self.decision.is_known is None:

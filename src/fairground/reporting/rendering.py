@@ -6,8 +6,7 @@ Pages are self-contained, every name is escaped, and a page's policy allows only
 import base64
 import hashlib
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -92,7 +91,14 @@ def _environment() -> "Environment":
         """Return the line pattern of a method for the legend, where lines are three times as thick."""
         return " ".join(f"{3 * length:g}" for length in dash_of(series)[1])
 
-    filters = {"heading": heading, "duration": duration, "size": size, "shorten": shorten, "unbroken": unbroken}
+    filters = {
+        "heading": heading,
+        "duration": duration,
+        "size": size,
+        "shorten": shorten,
+        "unbroken": unbroken,
+        "uri": _uri,
+    }
     # `drawn` passes our own drawings, styles and scripts unescaped, nothing else.
     made.filters.update(filters, breakable=breakable, drawn=Markup)
     made.globals.update(
@@ -101,82 +107,39 @@ def _environment() -> "Environment":
     return made
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shown:
-    """Something with a name and, if any, a small PNG or JPEG: nothing else is shown as a picture."""
-
-    name: str
-    picture: bytes | None = None
-
-    @property
-    def uri(self) -> str | None:
-        return None if self.picture is None else _uri(self.picture)
+def _uri(picture: bytes | None) -> str | None:
+    """Return a small PNG or JPEG as a data URI: nothing else is shown as a picture."""
+    kind = next((kind for mark, kind in _KINDS.items() if picture and picture.startswith(mark)), None)
+    return None if not picture or kind is None else f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"
 
 
-def _uri(picture: bytes) -> str | None:
-    kind = next((kind for mark, kind in _KINDS.items() if picture.startswith(mark)), None)
-    return None if kind is None else f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"
+def write_answers(
+    answers: Sequence[object], *, picture_of: Callable[[int], bytes | None], title: str, lead: str, out: Path
+) -> Path:
+    """Write the page of the answers of an index and return its path; `picture_of` returns the picture of its rows.
 
-
-@dataclass(frozen=True, kw_only=True)
-class Found(Shown):
-    """One neighbour; `is_right` says whether it has the query's class, None where that is not known."""
-
-    label: str | None
-    similarity: float
-    is_right: bool | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Searched(Shown):
-    """One query and what was found, most similar first; `decision` is in a few words.
-
-    `is_right` says whether it is right, None where the query's class `truth` is not known or there is no decision. For
-    a class that the index does not have, "unknown" is right.
+    `lead` says what is decided and how often that is wrong.
     """
-
-    decision: str
-    is_known: bool | None
-    is_right: bool | None
-    truth: str | None
-    nearest: str
-    found: tuple[Found, ...]
-    is_truth_indexed: bool = True
-
-
-def write_answers(searched: Sequence[Searched], *, title: str, lead: str, out: Path) -> Path:
-    """Write the page and return its path; `lead` says what is decided and how often that is wrong."""
-    require(len(searched) > 0, "nothing to show: there was no query")
+    require(len(answers) > 0, "nothing to show: there was no query")
     page = render(
         "answers.html",
         styles=("answers.css",),
         title=title,
         lead=clean(lead),
-        searched=searched[:MOST],
-        n_left_out=max(0, len(searched) - MOST),
+        answers=answers[:MOST],
+        picture_of=picture_of,
+        n_left_out=max(0, len(answers) - MOST),
     )
     return write_page(page, out)
 
 
-class ClassExamples(NamedTuple):
-    """A class and a few of its pictures."""
-
-    name: str
-    pictures: Sequence[Shown]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShownSuspect(Shown):
-    """One image with the class of its label and the class it is nearer to."""
-
-    own: ClassExamples
-    suggested: ClassExamples
-
-
-def write_suspects(suspects: Sequence[ShownSuspect], *, n_found: int, n_images: int, weakness: str, out: Path) -> Path:
+def write_suspects(
+    suspects: Sequence[Mapping[str, object]], *, n_found: int, n_images: int, weakness: str, out: Path
+) -> Path:
     """Write the page and return its path; the first of `n_found` suspects of `n_images` are shown.
 
-    `weakness` says why they mean little, if they do.
+    Each has a name, a picture, and the classes of its label, `own`, and that it is nearer to, `suggested`, each with a
+    name and a few pictures. `weakness` says why they mean little, if they do.
     """
     warning = f" But {weakness}." if weakness else ""
     page = render(
