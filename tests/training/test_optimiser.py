@@ -90,8 +90,8 @@ def test_averaged_weights_are_the_ones_selected(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"average": 1.0}, r"optimiser.average is a decay in \[0, 1\)"),
-        ({"clip_norm": -1.0}, "optimiser.clip_norm must be a number from 0; got -1"),
+        ({"average": 1.0}, r"optimiser.average must be in \[0, 1\)"),
+        ({"clip_norm": -1.0}, "optimiser.clip_norm must be at least 0; got -1"),
         ({"step_epochs": 3}, "are for optimiser.schedule=step"),
         ({"step_epochs": 0, "schedule": "step"}, "optimiser.step_epochs must be at least 1; got 0"),
     ],

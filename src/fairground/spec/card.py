@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from fairground.spec.catalogue import list_names
 from fairground.spec.identity import flatten, to_plain
 from fairground.spec.load import load_run, presets
-from fairground.spec.run import ComponentSpec, OptimiserSpec, RunSpec, TrainingSpec
+from fairground.spec.run import ComponentSpec, OptimiserSpec, RunSpec
 from fairground.spec.settings import Value
 
 #: what the presets of each paper begin with
@@ -51,12 +51,26 @@ def declaration(spec: RunSpec) -> dict[str, str]:
     chunks = f", gradients cached over chunks of {training.gradient_chunk}" if training.gradient_chunk else ""
     axes = evaluation.principal_axes
     seen_on = f"on {axes} principal axes of the EVALUATED IMAGES, labels unseen; " if axes else ""
+    stages = training.trainable.partition(":")[2]
+    some = "only its last stage trains" if stages == "1" else f"only its last {stages} stages train"
+    views = f"{training.views} augmented views of each image kept" if training.views else "augmented anew in each step"
+    trains = f"; {some if stages else 'none of it trains'}, {views}" if training.trainable != "all" else ""
+    often = "every epoch" if training.validate_every == 1 else f"every {training.validate_every} epochs"
+    where = "TEST SPLIT" if evaluation.select_on == "test" else "validation split"
+    selected = f"best {evaluation.select_by} on the {where}, looked at {often}"
+    if evaluation.report == "best_of_each":
+        selected = f"{where}, looked at {often}; each metric is reported at its own best epoch"
+    test = "sealed until the model is selected, then opened once" if evaluation.test else "never opened"
+    if evaluation.select_on == "test":
+        test = "OPEN FROM THE START: it selects, so its scores are too high by an unknown amount"
+    elif evaluation.watch_test:
+        test = "WATCHED: measured whenever validation is, its scores kept; it selects nothing"
     return {
         "protocol": spec.protocol,
         "data": _part(spec.data),
         "split": _part(spec.split),
         "preprocessing": _part(spec.transform),
-        "network": _part(spec.trunk) + _trainable(training),
+        "network": _part(spec.trunk) + trains,
         "batch norm": _BATCH_NORM[training.freeze_batch_norm],
         "head": _part(spec.head),
         "loss": _part(spec.loss),
@@ -66,12 +80,12 @@ def declaration(spec: RunSpec) -> dict[str, str]:
         "optimiser": _optimiser(optimiser),
         "length": f"up to {training.epochs} epochs of {length}{patience}" if training.epochs else "not trained",
         "arithmetic": f"{training.precision} precision{', compiled' if training.compile else ''}{chunks}",
-        "selection": _selection(spec),
+        "selection": selected,
         "metrics": ", ".join(evaluation.metrics),
         "analyses of the training split": ", ".join(evaluation.analyses) or "none",
         "embeddings when measured": f"{seen_on}{_NORMALISE[evaluation.normalise]}"
         f"; queries without a classmate are {_LONE[evaluation.lone]}",
-        "test split": _test(spec),
+        "test split": test,
         "seed": str(spec.seed),
     }
 
@@ -98,15 +112,6 @@ def _epochs(n: float) -> str:
     return f"{n:g} epoch{'' if n == 1 else 's'}"
 
 
-def _trainable(training: TrainingSpec) -> str:
-    if training.trainable == "all":
-        return ""
-    count = training.trainable.partition(":")[2]
-    some = "only its last stage trains" if count == "1" else f"only its last {count} stages train"
-    views = f"{training.views} augmented views of each image kept" if training.views else "augmented anew in each step"
-    return f"; {some if count else 'none of it trains'}, {views}"
-
-
 def _part(part: ComponentSpec | None) -> str:
     if part is None:
         return "none"
@@ -124,23 +129,6 @@ def _shown(value: Value) -> str:
     return "none" if value is None else str(value) or '""'
 
 
-def _selection(spec: RunSpec) -> str:
-    asked, every = spec.evaluation, spec.training.validate_every
-    often = "every epoch" if every == 1 else f"every {every} epochs"
-    if asked.report == "best_of_each":
-        return f"TEST SPLIT, looked at {often}; each metric is reported at its own best epoch"
-    where = "TEST SPLIT" if asked.select_on == "test" else "validation split"
-    return f"best {asked.select_by} on the {where}, looked at {often}"
-
-
-def _test(spec: RunSpec) -> str:
-    if spec.evaluation.select_on == "test":
-        return "OPEN FROM THE START: it selects, so its scores are too high by an unknown amount"
-    if spec.evaluation.watch_test:
-        return "WATCHED: measured whenever validation is, its scores kept; it selects nothing"
-    return "sealed until the model is selected, then opened once" if spec.evaluation.test else "never opened"
-
-
 def paper_settings(spec: RunSpec) -> dict[str, str]:
     """Return the lines for the card of a run under a paper's protocol; nothing for other runs."""
     paper, _, data = spec.protocol.partition("-")
@@ -153,13 +141,21 @@ def paper_settings(spec: RunSpec) -> dict[str, str]:
     # The data set's own preset comes first, then the shortest name: the plainest of those that are the same.
     names = sorted(known, key=lambda name: (not name.endswith(data), len(name)))
     found = next((name for name in names if _has(spec, name, known[name])), None)
-    if found is None:
-        lines = {"settings of the loss": f"NOT the paper's: write loss={loss}@{names[0]}"}
-    else:
-        lines = {"settings of the loss": f"those of the paper: loss={loss}@{found}"}
-    if prefix == "roth":
-        lines |= {"text or code": _followed(loss, found, known)} if found else {}
-        lines |= _batches(spec)
+    own = f"those of the paper: loss={loss}@{found}" if found else f"NOT the paper's: write loss={loss}@{names[0]}"
+    lines = {"settings of the loss": own}
+    if prefix == "roth" and found:
+        as_run = [name for name in known if _AS_RUN in name and name.endswith(found.rpartition("-")[2])]
+        if _AS_RUN in found:
+            lines["text or code"] = "the released code as run, with its mistakes in this loss"
+        elif as_run:
+            lines["text or code"] = f"the text's definition; loss={loss}@{as_run[0]} is the released code as run"
+        else:
+            lines["text or code"] = "text and released code are the same for this loss"
+    if prefix == "roth" and spec.sampler.name in _SAMPLERS:
+        setting, code = _SAMPLERS[spec.sampler.name]
+        word = f"sampler.{setting}={str(code).lower()}"
+        drawn, text = f"as the released code draws them ({word})", f"as the text says; {word} is the code as run"
+        lines["text or code, batches"] = drawn if spec.sampler.settings.get(setting) == code else text
     return lines
 
 
@@ -169,22 +165,3 @@ def _has(spec: RunSpec, preset: str, settings: Mapping[str, object]) -> bool:
     ours, wanted = flatten(to_plain(spec)), flatten(to_plain(theirs))
     compared = [key for key in wanted if key in settings or (key.startswith("loss.") and key in ours)]
     return all(ours.get(key) == wanted[key] for key in compared)
-
-
-def _batches(spec: RunSpec) -> dict[str, str]:
-    setting, code = _SAMPLERS.get(spec.sampler.name, ("", None))
-    if not setting:
-        return {}
-    word = f"sampler.{setting}={str(code).lower()}"
-    is_code = spec.sampler.settings.get(setting) == code
-    line = f"as the released code draws them ({word})" if is_code else f"as the text says; {word} is the code as run"
-    return {"text or code, batches": line}
-
-
-def _followed(loss: str, preset: str, known: Mapping[str, object]) -> str:
-    if _AS_RUN in preset:
-        return "the released code as run, with its mistakes in this loss"
-    other = next((name for name in known if _AS_RUN in name and name.endswith(preset.rpartition("-")[2])), None)
-    if other is None:
-        return "text and released code are the same for this loss"
-    return f"the text's definition; loss={loss}@{other} is the released code as run"

@@ -1,5 +1,6 @@
 """One run: what is trained on what, how, and how it is judged."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -43,24 +44,14 @@ class OptimiserSpec:
     average: float = field(default=0.0, metadata=LATER)
 
     def __post_init__(self) -> None:
-        for key in ("lr", "head_lr", "loss_lr"):
-            rate = getattr(self, key)
-            require(rate is None or 0 <= rate <= 100, f"optimiser.{key} must be in [0, 100]; got {rate}")
-        for key in ("weight_decay", "loss_weight_decay"):
-            decay = getattr(self, key)
-            require(0 <= decay <= 1, f"optimiser.{key} must be in [0, 1]; got {decay}")
-        require(0 <= self.momentum < 1, f"optimiser.momentum must be in [0, 1); got {self.momentum}")
-        require(
-            self.name in ("sgd", "rmsprop") or self.momentum == 0,
-            f"optimiser.momentum is for sgd and rmsprop; {self.name} has its own, so leave it at 0",
-        )
-        for key in ("warmup_epochs", "clip_norm"):
-            value = getattr(self, key)
-            require(0 <= value < float("inf"), f"optimiser.{key} must be a number from 0; got {value}")
-        require(0 <= self.average < 1, f"optimiser.average is a decay in [0, 1), like 0.99; got {self.average}")
-        at_least(0, {"optimiser.frozen_trunk_epochs": self.frozen_trunk_epochs})
-        at_least(1, {"optimiser.step_epochs": self.step_epochs})
-        require(0 < self.step_factor <= 1, f"optimiser.step_factor must be in (0, 1]; got {self.step_factor}")
+        check_bounds("optimiser", self, "[0, 100]", "lr", "head_lr", "loss_lr")
+        check_bounds("optimiser", self, "[0, 1]", "weight_decay", "loss_weight_decay")
+        check_bounds("optimiser", self, "[0, 1)", "momentum", "average")
+        check_bounds("optimiser", self, "(0, 1]", "step_factor")
+        check_bounds("optimiser", self, "[0, inf)", "warmup_epochs", "clip_norm", "frozen_trunk_epochs")
+        check_bounds("optimiser", self, "[1, inf)", "step_epochs")
+        has_momentum = self.name in ("sgd", "rmsprop") or self.momentum == 0
+        require(has_momentum, f"optimiser.momentum is for sgd and rmsprop; {self.name} has its own, so leave it at 0")
         is_stepped = self.schedule == "step" or (self.step_epochs, self.step_factor) == (10, 0.1)
         require(is_stepped, "optimiser.step_epochs and step_factor are for optimiser.schedule=step")
 
@@ -88,9 +79,8 @@ class TrainingSpec:
     views: int = field(default=4, metadata=LATER)
 
     def __post_init__(self) -> None:
-        at_least(1, {f"training.{key}": getattr(self, key) for key in ("batch_size", "validate_every")})
-        counts = ("epochs", "batches_per_epoch", "patience", "gradient_chunk", "views")
-        at_least(0, {f"training.{key}": getattr(self, key) for key in counts})
+        check_bounds("training", self, "[1, inf)", "batch_size", "validate_every")
+        check_bounds("training", self, "[0, inf)", "epochs", "batches_per_epoch", "patience", "gradient_chunk", "views")
         require(
             re.fullmatch(r"all|head|last:[1-9][0-9]*", self.trainable) is not None,
             "training.trainable must be all, head, or last:N for the last N stages of the trunk, like last:2; got "
@@ -124,26 +114,18 @@ class EvaluationSpec:
     principal_axes: int = field(default=0, metadata=LATER)
 
     def __post_init__(self) -> None:
-        at_least(1, {"evaluation.clustering_seeds": self.clustering_seeds})
-        at_least(0, {"evaluation.principal_axes": self.principal_axes})
+        check_bounds("evaluation", self, "[1, inf)", "clustering_seeds")
+        check_bounds("evaluation", self, "[0, inf)", "principal_axes")
+        on_test, is_selected = self.select_on == "test", self.select_by in self.metrics
         require(len(self.metrics) > 0, "evaluation.metrics must name at least one metric")
-        require(
-            self.select_by in self.metrics,
-            f"evaluation.select_by must be one of evaluation.metrics; got {self.select_by!r}",
-        )
-        on_test = self.select_on == "test"
-        require(
-            self.test or not on_test, "evaluation.select_on = test looks at the test split, so evaluation.test = false"
-        )
-        require(
-            on_test or self.report == "selected",
-            "evaluation.report = best_of_each picks epochs by test scores, so it needs evaluation.select_on = test",
-        )
-        require(
-            not self.watch_test or (self.test and not on_test),
-            "evaluation.watch_test looks at the test split while validation selects, so it needs evaluation.test = "
-            "true and evaluation.select_on = validation",
-        )
+        require(is_selected, f"evaluation.select_by must be one of evaluation.metrics; got {self.select_by!r}")
+        complaint = "evaluation.select_on = test looks at the test split, so evaluation.test = false"
+        require(self.test or not on_test, complaint)
+        complaint = "evaluation.report = best_of_each picks epochs by test scores, so it needs"
+        require(on_test or self.report == "selected", f"{complaint} evaluation.select_on = test")
+        complaint = "evaluation.watch_test looks at the test split while validation selects, so it needs"
+        is_watched = not self.watch_test or (self.test and not on_test)
+        require(is_watched, f"{complaint} evaluation.test = true and evaluation.select_on = validation")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +148,7 @@ class RunSpec:
     seed: int
 
     def __post_init__(self) -> None:
-        at_least(0, {"seed": self.seed})
+        check_bounds("", self, "[0, inf)", "seed")
         require(self.seed < 2**63, f"seed must be below 2**63; got {self.seed}")
         require(
             self.evaluation.principal_axes == 0 or self.training.epochs == 0,
@@ -191,6 +173,12 @@ ROOM_OF: Mapping[str, str] = {
 OPTIONAL = frozenset({"miner", "regulariser"})
 
 
-def at_least(least: int, values: Mapping[str, int]) -> None:
-    for key, value in values.items():
-        require(value >= least, f"{key} must be at least {least}; got {value}")
+def check_bounds(section: str, spec: object, interval: str, *keys: str) -> None:
+    """Refuse values of a section outside an interval, written as in mathematics; None is a value left out."""
+    low, high = map(float, interval[1:-1].split(","))
+    wanted = f"in {interval}" if math.isfinite(high) else f"at least {low:g}"
+    for key in keys:
+        value = getattr(spec, key)
+        is_end = (value == low and interval[0] == "[") or (value == high and interval[-1] == "]")
+        is_inside = value is None or is_end or low < value < high
+        require(is_inside, f"{section}.{key} must be {wanted}; got {value}".removeprefix("."))

@@ -14,7 +14,7 @@ from fairground.spec.catalogue import nearest
 from fairground.spec.declarations import declared
 from fairground.spec.identity import hash_of, to_plain
 from fairground.spec.load import load_run
-from fairground.spec.run import ROOM_OF, ComponentSpec, RunSpec, at_least
+from fairground.spec.run import ROOM_OF, ComponentSpec, RunSpec, check_bounds
 from fairground.spec.settings import LATER, Value, parse_override
 from fairground.spec.space import LogReal, Range, contains, grid_of, range_for, range_from_plain
 
@@ -80,8 +80,8 @@ class SearchSpec:
             not self.defaults_first or self.sampler != "grid",
             "search.defaults_first is for the samplers gp, tpe and random; a grid has its own points and no others",
         )
-        at_least(0, {"search.trials": self.trials})
-        at_least(1, {f"search.{key}": getattr(self, key) for key in ("startup", "wave", "prune_after")})
+        check_bounds("search", self, "[0, inf)", "trials")
+        check_bounds("search", self, "[1, inf)", "startup", "wave", "prune_after")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,8 +93,7 @@ class FoldsSpec:
     use: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        at_least(1, {"folds.n": self.n})
-        require(self.n <= 1000, f"folds.n must be at most 1000; got {self.n}")
+        check_bounds("folds", self, "[1, 1000]", "n")
         require(
             all(0 <= fold < self.n for fold in self.use) and len(set(self.use)) == len(self.use),
             f"folds.use must name folds in 0..{self.n - 1}, each once; got {list(self.use)}",
@@ -113,7 +112,7 @@ class BudgetSpec:
     batches_per_epoch: int = 0
 
     def __post_init__(self) -> None:
-        at_least(0, {"budget.epochs": self.epochs, "budget.batches_per_epoch": self.batches_per_epoch})
+        check_bounds("budget", self, "[0, inf)", "epochs", "batches_per_epoch")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,7 +249,7 @@ class StudySpec:
     until_settled: UntilSettledSpec | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
-        at_least(0, {"seed": self.seed, "repeats": self.repeats})
+        check_bounds("", self, "[0, inf)", "seed", "repeats")
         require(len(self.data) > 0, f"study {self.name} names no data set: write [data]")
         require(len(self.methods) > 0, f"study {self.name} names no method: write [methods]")
         datasets, methods = [data.label for data in self.data], [method.label for method in self.methods]

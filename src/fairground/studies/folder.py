@@ -33,12 +33,7 @@ ENDED: tuple[TrialState, ...] = ("done", "pruned", "diverged", "failed")
 class StudyFolder:
     """<home>/studies/<hash>: study.json, trials.jsonl, report.html, and the lock of the driver at work."""
 
-    home: Path
-    hash: str
-
-    @property
-    def path(self) -> Path:
-        return Path(self.home) / "studies" / self.hash
+    path: Path
 
     @property
     def spec(self) -> Path:
@@ -55,14 +50,14 @@ class StudyFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"cannot make {self.path}: {error.strerror}") from error
-        with held(self.path / "driver.lock", f"study {study.name} ({self.hash})"):
+        with held(self.path / "driver.lock", f"study {study.name} ({self.path.name})"):
             sweep(self.path)
             write_atomically(self.spec, json.dumps(to_plain(study), indent=1).encode())
             yield
 
 
 def folder_of(study: StudySpec, home: Path) -> StudyFolder:
-    return StudyFolder(home, study_hash(study))
+    return StudyFolder(Path(home) / "studies" / study_hash(study))
 
 
 def begun_studies(home: Path) -> dict[str, StudySpec]:
