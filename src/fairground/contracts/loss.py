@@ -94,12 +94,7 @@ class Loss(ChecksChoices, nn.Module, ABC):
     n_classes: int | None = None
 
     def forward(
-        self,
-        embeddings: Tensor,
-        labels: Tensor,
-        tuples: Tuples | None = None,
-        *,
-        generator: Generator | None = None,
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None = None, *, generator: Generator | None = None
     ) -> Tensor:
         """Return the loss of raw `embeddings` (n, d) with integer `labels` (n,), over `tuples` or all there are."""
         require_batch(self, embeddings, labels)
@@ -118,9 +113,7 @@ class Loss(ChecksChoices, nn.Module, ABC):
                 name = type(self).__module__.rpartition(".")[2]
                 known = f"the labels 0 to {self.n_classes - 1}, one for each of its {self.n_classes} classes"
                 require(False, f"{name} knows {known}; got {low if low < 0 else high}")
-        if not torch.is_autocast_enabled("cpu"):
-            return self._eager(wide, labels, tuples, generator)
-        with torch.autocast("cpu", enabled=False):
+        with _without_autocast(wide):
             return self._eager(wide, labels, tuples, generator)
 
     @abstractmethod
@@ -129,7 +122,8 @@ class Loss(ChecksChoices, nn.Module, ABC):
     ) -> Tensor:
         """Return the loss in plain torch, twice differentiable, without a look at any value of a tensor.
 
-        Inputs have been checked; embeddings are float32 or float64, labels int64.
+        Inputs have been checked; embeddings are float32 or float64, labels int64. A batch without a positive or without
+        a negative costs 0 where the loss compares pairs.
         """
 
     def kernel(self, inputs: LossInputs) -> KernelResult | None:

@@ -131,7 +131,12 @@ def distinct_below(totals: Tensor, cap: int, generator: torch.Generator | None) 
         codes = torch.unique(torch.cat([codes, drawn_now]))
         missing = drawn - torch.bincount(codes // width, minlength=len(totals))
     if bool(is_complement.any()):
-        codes = _with_complements(codes, torch.where(is_complement, totals, 0), width)
+        # The codes of these rows are replaced by all others of the row.
+        sizes = torch.where(is_complement, totals, 0)
+        row = row_of.repeat_interleave(sizes)
+        every = row * width + torch.arange(len(row), device=totals.device) - (sizes.cumsum(0) - sizes)[row]
+        kept = every[~torch.isin(every, codes)]
+        codes = torch.cat([codes[sizes[codes // width] == 0], kept]).sort().values
     return codes // max(width, 1), codes % max(width, 1)
 
 
@@ -140,15 +145,6 @@ def capped(group: Tensor, n_groups: int, cap: int, generator: torch.Generator | 
     sizes = torch.bincount(group, minlength=n_groups)
     row, rank = distinct_below(sizes, cap, generator)
     return (sizes.cumsum(0) - sizes)[row] + rank
-
-
-def _with_complements(codes: Tensor, totals: Tensor, width: int) -> Tensor:
-    """Replace the codes of every row with a total here by the row's other codes."""
-    row = torch.arange(len(totals), device=totals.device).repeat_interleave(totals)
-    first = totals.cumsum(0) - totals
-    every = row * width + torch.arange(len(row), device=totals.device) - first[row]
-    kept = every[~torch.isin(every, codes)]
-    return torch.cat([codes[totals[codes // width] == 0], kept]).sort().values
 
 
 class PairWeights(NamedTuple):

@@ -46,16 +46,6 @@ def cosines(embeddings: Tensor, vectors: Tensor) -> Tensor:
     return normalize(embeddings) @ normalize(vectors.to(embeddings.dtype)).T
 
 
-def cosines_with_centres(embeddings: Tensor, centres: Tensor) -> Tensor:
-    """Return the cosine of every embedding (n, d) with every centre of every class (C, K, d) as (n, K, C).
-
-    In that order a softmax or maximum over K is several times faster than over a short last axis.
-    """
-    n_classes, n_centres, _ = centres.shape
-    by_centre = centres.transpose(0, 1).flatten(0, 1)
-    return cosines(embeddings, by_centre).view(len(embeddings), n_centres, n_classes)
-
-
 def mean_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     """Return the mean of -log softmax of the logits (n, C) at the own class; 0 for an empty batch."""
     return functional.cross_entropy(logits, labels, reduction="sum") / max(1, len(labels))
@@ -79,25 +69,26 @@ def class_cross_entropy(
     cosines with a million classes are never held: blocks of classes give their part of each sum.
     """
     of_cosines = similarity or (lambda cosine: cosine)
+
+    def with_classes(units: Tensor, some: Tensor) -> Tensor:
+        if some.ndim == 2:
+            return units @ some.T
+        # As (n, K, c): in that order a softmax or maximum over K is several times faster than over a short last axis.
+        return (units @ some.transpose(0, 1).flatten(0, 1).T).view(len(units), some.shape[1], len(some))
+
+    z = normalize(embeddings)
+    w = normalize(vectors.to(embeddings.dtype))
     if own_in_sum and is_held(len(labels), vectors[..., 0].numel()):
         own_class = labels.unsqueeze(1)
-        every = of_cosines((cosines if vectors.ndim == 2 else cosines_with_centres)(embeddings, vectors))
+        every = of_cosines(with_classes(z, w))
         if own_similarity is not None:
             every = every.scatter(1, own_class, own_similarity(every.gather(1, own_class)))
         return mean_cross_entropy(scale * every, labels)
-    z = normalize(embeddings)
-    w = normalize(vectors.to(embeddings.dtype))
     own = of_cosines((w[labels] @ z.unsqueeze(2)) if w.ndim == 3 else (z * w[labels]).sum(1, keepdim=True))
     own_logits = (scale * (own if own_similarity is None else own_similarity(own))).squeeze(1)
 
     def log_sums(classes: slice) -> Tensor:
-        some = w[classes]
-        if some.ndim == 3:
-            by_centre = some.transpose(0, 1).flatten(0, 1)
-            cosine = (z @ by_centre.T).view(len(z), some.shape[1], len(some))
-        else:
-            cosine = z @ some.T
-        logits = scale * of_cosines(cosine)
+        logits = scale * of_cosines(with_classes(z, w[classes]))
         place = labels - classes.start
         is_here = (place >= 0) & (place < logits.shape[1])
         others = torch.zeros_like(logits, dtype=torch.bool)

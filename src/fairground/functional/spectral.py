@@ -3,16 +3,10 @@
 A model has collapsed when its embeddings no longer tell images apart: all at one point, all along one line, or in far
 fewer dimensions than it has. Losses often look healthy meanwhile, so the embeddings themselves are looked at.
 
-Distances of all pairs among a bounded, evenly spaced choice of rows, block by block.
-
-How far a spectrum is from flat, as a divergence from or to the uniform one.
-
-Singular values of a tall matrix, to full precision and in bounded memory.
-
-Squaring the matrix first (eigenvalues of Z'Z) would lose every value below 1e-8 of the largest; reducing it block by
-block to a triangle loses nothing.
-
-Principal axes of feature vectors that come a block at a time, standardised per dimension or not.
+Also here: distances of all pairs among a bounded, evenly spaced choice of rows; how far a spectrum is from flat;
+singular values of a tall matrix, to full precision and in bounded memory (squaring it first, for the eigenvalues of
+Z'Z, would lose every value below 1e-8 of the largest; reducing it block by block to a triangle loses nothing);
+principal axes of feature vectors that come a block at a time, standardised per dimension or not.
 
 How features of known classes scatter: within their classes, and the means of the classes about the mean:
 S_w = sum_i (f_i - m_c(i)) (f_i - m_c(i))' / (N - C),  S_t = sum_i (f_i - m) (f_i - m)' / N,  N features, C classes
@@ -42,7 +36,7 @@ FEW = 0.03
 ENOUGH = 8
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Collapse:
     """`kind` is what was seen ("none" if nothing is wrong) and `sentence` says it with numbers.
 
@@ -67,33 +61,29 @@ def collapse_of(embeddings: Tensor) -> Collapse:
     finite = embeddings.isfinite().all(1)
     n, d = embeddings.shape
     if not bool(finite.all()):
-        return _seen("not_finite", f"{int((~finite).sum())} of {n} embeddings are not finite", 0.0, 0.0)
+        return Collapse("not_finite", f"{int((~finite).sum())} of {n} embeddings are not finite", 0.0, 0.0)
     wide = embeddings.detach().double()
     n_zero = int((wide.norm(dim=1) < 1e-12).sum())
     if n_zero > n / 2:
-        return _seen("zero", f"{n_zero} of {n} embeddings are zero", 0.0, 0.0)
+        return Collapse("zero", f"{n_zero} of {n} embeddings are zero", 0.0, 0.0)
     points = normalize(wide)
     centred = points - points.mean(0)
     spread = float(centred.square().sum(1).mean())
     if spread < POINT:
-        return _seen("point", f"all embeddings lie at one point (spread {spread:.1e})", spread, 0.0)
+        return Collapse("point", f"all embeddings lie at one point (spread {spread:.1e})", spread, 0.0)
     variances = torch.linalg.svdvals(centred).square()
     shares = variances / variances.sum()
     dimensions = float(torch.special.entr(shares).sum().exp())
     possible = min(n - 1, d)
     if possible < ENOUGH:
-        return _seen("none", "", spread, dimensions)
+        return Collapse("none", "", spread, dimensions)
     if float(shares[0]) > LINE:
         sentence = f"{float(shares[0]):.0%} of the variance lies along one direction"
-        return _seen("line", sentence, spread, dimensions)
+        return Collapse("line", sentence, spread, dimensions)
     if dimensions < max(2.0, FEW * possible):
         sentence = f"embeddings fill {dimensions:.1f} of {possible} dimensions"
-        return _seen("few_dimensions", sentence, spread, dimensions)
-    return _seen("none", "", spread, dimensions)
-
-
-def _seen(kind: Kind, sentence: str, spread: float, dimensions: float) -> Collapse:
-    return Collapse(kind=kind, sentence=sentence, spread=spread, effective_dimensions=dimensions)
+        return Collapse("few_dimensions", sentence, spread, dimensions)
+    return Collapse("none", "", spread, dimensions)
 
 
 def spaced_rows(n: int, at_most: int) -> np.ndarray:

@@ -22,7 +22,7 @@ _LANES = 16
 
 def weight_gradient(images: Tensor, gradients: Tensor, *, size: int, stride: int, padding: int) -> Tensor:
     """Return (c, 1, size, size) from images (n, c, h, w) and the output's gradients, both float32 in main memory."""
-    inputs, outputs = (_channels_innermost(tensor) for tensor in (images, gradients))
+    inputs, outputs = (x.detach().permute(0, 2, 3, 1).contiguous().numpy() for x in (images, gradients))
     channels, n_threads = inputs.shape[3], torch.get_num_threads()
     found = np.zeros((size, size, channels))
     share = -(-channels // (n_threads * _LANES)) * _LANES
@@ -35,11 +35,6 @@ def weight_gradient(images: Tensor, gradients: Tensor, *, size: int, stride: int
         for task in tasks:
             task.result()
     return torch.from_numpy(found.astype(np.float32)).permute(2, 0, 1).unsqueeze(1)
-
-
-def _channels_innermost(tensor: Tensor) -> np.ndarray:
-    array: np.ndarray = tensor.detach().permute(0, 2, 3, 1).contiguous().numpy()
-    return array
 
 
 @cache

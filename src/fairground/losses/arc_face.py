@@ -34,10 +34,7 @@ class ArcFaceLoss(Loss):
     """
 
     is_learnable = True
-    tunable = {
-        "margin": Real(low=0.0, high=pi / 2, unit="radians"),
-        "scale": Real(low=0.01, high=200.0),
-    }
+    tunable = {"margin": Real(low=0.0, high=pi / 2, unit="radians"), "scale": Real(low=0.01, high=200.0)}
 
     def __init__(
         self,
@@ -68,7 +65,6 @@ class ArcFaceLoss(Loss):
         self.weights = prototypes.class_vectors((n_classes, embedding_dim), initialisation, "arc_face")
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the mean cross-entropy over the scaled cosines, the angle to the own class widened by the margin."""
         return prototypes.class_cross_entropy(
             embeddings,
             self.weights,

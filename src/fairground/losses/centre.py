@@ -37,7 +37,6 @@ class CentreLoss(Loss):
         self.centres = class_vectors((n_classes, embedding_dim), "uniform", "centre")
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the mean cross-entropy plus the weighted mean squared distance to the own centre."""
         weights, biases, centres = (part.to(embeddings.dtype) for part in (self.weights, self.biases, self.centres))
         classification = mean_cross_entropy(functional.linear(embeddings, weights, biases), labels)
         gaps = embeddings - centres[labels]

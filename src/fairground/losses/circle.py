@@ -36,7 +36,6 @@ class CircleLoss(Loss):
         self.margin, self.gamma = margin, gamma
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the mean over anchors with l_a > 0; 0 without a positive or without a negative."""
         z = normalize(embeddings)
 
         def parts(rows: slice) -> Tensor:

@@ -28,10 +28,7 @@ class ContrastiveLoss(Loss):
     """Positives cost what they exceed `positive_margin` by, negatives what they lack to `negative_margin`."""
 
     accepts = (Pairs, Triplets)
-    tunable = {
-        "positive_margin": Real(low=-0.2, high=2.0),
-        "negative_margin": Real(low=-0.2, high=2.0),
-    }
+    tunable = {"positive_margin": Real(low=-0.2, high=2.0), "negative_margin": Real(low=-0.2, high=2.0)}
     kernel = pair_hinge_losses.contrastive
 
     def __init__(

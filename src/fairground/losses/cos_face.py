@@ -41,7 +41,6 @@ class CosFaceLoss(Loss):
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "cos_face")
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the mean cross-entropy over the scaled cosines, the own class handicapped by the margin."""
         return class_cross_entropy(
             embeddings, self.weights, labels, scale=self.scale, own_similarity=lambda own: own - self.margin
         )

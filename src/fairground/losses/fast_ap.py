@@ -33,7 +33,6 @@ class FastApLoss(Loss):
         self.bins = bins
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the mean over anchors with positives; 0 without a positive or without a negative."""
         z = normalize(embeddings)
         positive, negative = pair_masks(labels)
         # D bins / 4 with D = 2 - 2 cos

@@ -27,10 +27,7 @@ class GeneralisedLiftedStructureLoss(Loss):
     """`margin` is the distance beyond which a negative hardly counts; `normalise` puts embeddings on the sphere."""
 
     accepts = (Pairs, Triplets)
-    tunable = {
-        "margin": Real(low=-0.2, high=2.0),
-        "norm_weight": LogReal(low=1e-4, high=1),
-    }
+    tunable = {"margin": Real(low=-0.2, high=2.0), "norm_weight": LogReal(low=1e-4, high=1)}
     on_sphere: bool = False
     kernel = log_sum_losses.generalised_lifted_structure
 
@@ -46,12 +43,8 @@ class GeneralisedLiftedStructureLoss(Loss):
         super().__init__()
         name = "generalised_lifted_structure"
         require(norm_weight >= 0, f"{name}.norm_weight must not be negative; got {norm_weight}")
-        self.margin = margin
-        self.normalise = normalise
-        self.reduction = reduction
-        self.norm_weight = norm_weight
-        self.norm_power = norm_power
-        self.on_sphere = normalise
+        self.margin, self.reduction, self.norm_weight, self.norm_power = margin, reduction, norm_weight, norm_power
+        self.on_sphere = self.normalise = normalise
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the reduced terms; the norm's price alone without a positive or without a negative."""

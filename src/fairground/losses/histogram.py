@@ -37,7 +37,6 @@ class HistogramLoss(Loss):
         self.finds = _finds(nodes, roth_code=roth_code)
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the overlap of the two histograms; 0 without a positive or without a negative pair."""
         z = normalize(embeddings)
         positive, negative = self.unordered_pairs(labels, tuples)
         positions = ((z @ z.T + 1) * ((self.nodes - 1) / 2)).clamp(0, self.nodes - 1)

@@ -38,7 +38,6 @@ class LiftedStructureLoss(Loss):
         self.margin = margin
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the mean over positive pairs; 0 without a positive or without a negative."""
         z = normalize(embeddings)
         d = distances(z, z)
         pairs = pair_weights(embeddings, labels, tuples, repeats=True)

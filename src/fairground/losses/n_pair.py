@@ -43,11 +43,8 @@ class NPairLoss(Loss):
     ) -> None:
         super().__init__()
         require(norm_weight >= 0, f"n_pair.norm_weight must not be negative; got {norm_weight}")
-        self.positives = positives
-        self.normalise = normalise
-        self.norm_weight = norm_weight
-        self.norm_power = norm_power
-        self.on_sphere = normalise
+        self.positives, self.norm_weight, self.norm_power = positives, norm_weight, norm_power
+        self.on_sphere = self.normalise = normalise
         self.is_random = positives == "one_random"
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

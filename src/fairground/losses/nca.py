@@ -33,7 +33,6 @@ class NcaLoss(Loss):
         self.scale = scale
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the mean over anchors with positives; 0 without a positive or without a negative."""
         z = normalize(embeddings)
         logits = -self.scale * squared_distances(z, z)
         pairs = pair_weights(embeddings, labels, tuples)

@@ -39,7 +39,6 @@ class NormalisedSoftmaxLoss(Loss):
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "normalised_softmax")
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the mean cross-entropy over cosines / temperature."""
         return class_cross_entropy(
             embeddings, self.weights, labels, similarity=lambda cosine: cosine / self.temperature
         )

@@ -44,7 +44,6 @@ class NtXentLoss(Loss):
         self.temperature, self.log_floor = temperature, log_floor
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the mean over positive pairs; 0 without a positive or without a negative."""
         z = normalize(embeddings)
 
         def parts(rows: slice) -> Tensor:

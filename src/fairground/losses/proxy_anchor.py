@@ -27,10 +27,7 @@ class ProxyAnchorLoss(Loss):
     """
 
     is_learnable = True
-    tunable = {
-        "margin": Real(low=0.0, high=1.0),
-        "alpha": LogReal(low=1.0, high=100.0),
-    }
+    tunable = {"margin": Real(low=0.0, high=1.0), "alpha": LogReal(low=1.0, high=100.0)}
 
     def __init__(self, *, n_classes: int, embedding_dim: int, margin: float = 0.1, alpha: float = 32.0) -> None:
         super().__init__()
@@ -43,7 +40,6 @@ class ProxyAnchorLoss(Loss):
         nn.init.kaiming_normal_(self.proxies, mode="fan_out")
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the pull of the proxies present plus the push of all proxies."""
         n_classes = len(self.proxies)
 
         def parts(classes: slice) -> Tensor:

@@ -52,7 +52,6 @@ class ProxyNcaLoss(Loss):
         self.proxies = class_vectors((n_classes, embedding_dim), initialisation, "proxy_nca")
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the mean of -log of the share of the own proxy."""
         if not self.positive_in_denominator and self.n_classes == 1:
             return zero_of(embeddings)
         if not is_held(len(labels), len(self.proxies)):

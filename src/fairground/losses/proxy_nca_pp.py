@@ -42,8 +42,6 @@ class ProxyNcaPpLoss(Loss):
         self.proxies = class_vectors((n_classes, embedding_dim), initialisation, "proxy_nca_pp")
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the mean cross-entropy over -d^2 / T, with d^2 = 2 - 2 cos on the sphere."""
-
         def similarity(cosine: Tensor) -> Tensor:
             return -(2 - 2 * cosine) / self.temperature
 

@@ -34,10 +34,7 @@ class QuadrupletLoss(Loss):
     """`margin` is against negatives of the anchor, `second_margin` against pairs that do not touch its class."""
 
     accepts = (Triplets,)
-    tunable = {
-        "margin": Real(low=-0.2, high=2.0),
-        "second_margin": Real(low=-0.2, high=2.0),
-    }
+    tunable = {"margin": Real(low=-0.2, high=2.0), "second_margin": Real(low=-0.2, high=2.0)}
     is_random = True
     kernel = tuple_hinge_losses.quadruplet
 

@@ -49,14 +49,8 @@ class RankedListLoss(Loss):
         require(0 < alpha <= 2, f"ranked_list.alpha must be in (0, 2], as a distance on the sphere; got {alpha}")
         require(0 <= margin <= alpha, f"ranked_list.margin must be in [0, alpha] = [0, {alpha}]; got {margin}")
         require(0 <= negative_weight <= 1, f"ranked_list.negative_weight must be in [0, 1]; got {negative_weight}")
-        require(
-            negative_temperature >= 0,
-            f"ranked_list.negative_temperature must not be negative; got {negative_temperature}",
-        )
-        require(
-            positive_temperature >= 0,
-            f"ranked_list.positive_temperature must not be negative; got {positive_temperature}",
-        )
+        for kind, value in (("negative", negative_temperature), ("positive", positive_temperature)):
+            require(value >= 0, f"ranked_list.{kind}_temperature must not be negative; got {value}")
         self.alpha, self.margin, self.negative_weight = alpha, margin, negative_weight
         self.negative_temperature, self.positive_temperature = negative_temperature, positive_temperature
         self.weights = weights

@@ -28,10 +28,7 @@ from fairground.kernels import ranking_losses
 class RecallAtKLoss(Loss):
     """`ks` are the lengths of the list; the temperatures soften the comparison of two cosines and the cut after k."""
 
-    tunable = {
-        "rank_temperature": LogReal(low=1e-3, high=1),
-        "count_temperature": LogReal(low=0.1, high=10),
-    }
+    tunable = {"rank_temperature": LogReal(low=1e-3, high=1), "count_temperature": LogReal(low=0.1, high=10)}
     kernel = ranking_losses.recall_at_k
 
     def __init__(
@@ -51,7 +48,6 @@ class RecallAtKLoss(Loss):
         self.query_in_ranking = query_in_ranking
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the mean over anchors with positives; 0 without a positive or without a negative."""
         z, ks = normalize(embeddings), embeddings.new_tensor(self.ks)
         positive, negative = pair_masks(labels)
         n_positives = positive.sum(1, keepdim=True)

@@ -36,7 +36,6 @@ class SmoothApLoss(Loss):
         self.temperature, self.query_in_ranking = temperature, query_in_ranking
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the mean over anchors with positives; 0 without a positive or without a negative."""
         z = normalize(embeddings)
         positive, negative = pair_masks(labels)
         has_positives, is_itself = positive.any(1), torch.eye(len(z), dtype=torch.bool, device=z.device)

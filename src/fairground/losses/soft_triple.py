@@ -70,7 +70,6 @@ class SoftTripleLoss(Loss):
         self.centres = nn.Parameter(torch.empty(n_classes, n_centres, embedding_dim).uniform_(-bound, bound))
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the mean cross-entropy over the softly chosen centres, plus the pull between a class's centres."""
         if self.roth_code:
             return self._as_released(embeddings, labels)
         # Before the entropy: the order of the graph is the order in which gradients of the centres are added.

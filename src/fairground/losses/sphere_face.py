@@ -58,7 +58,6 @@ class SphereFaceLoss(Loss):
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "sphere_face")
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the mean cross-entropy over cosines times embedding length, the own angle multiplied."""
         scale = self.scale * norms(embeddings)
         return class_cross_entropy(embeddings, self.weights, labels, scale=scale, own_similarity=self._softened)
 

@@ -61,7 +61,6 @@ class SubCentreArcFaceLoss(Loss):
         self.weights = prototypes.class_vectors((n_classes, n_centres, embedding_dim), initialisation, name)
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the mean cross-entropy over scaled cosines with the nearest centres, the own angle widened."""
         return prototypes.class_cross_entropy(
             embeddings,
             self.weights,

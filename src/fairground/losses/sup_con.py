@@ -35,7 +35,6 @@ class SupConLoss(Loss):
         self.temperature = temperature
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the mean over anchors with positives; 0 without a positive or without a negative."""
         z = normalize(embeddings)
 
         def parts(rows: slice) -> Tensor:

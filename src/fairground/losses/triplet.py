@@ -52,7 +52,6 @@ class TripletLoss(Loss):
         self.smooth = smooth
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the mean over triplets; 0 when there is none."""
         z = pairs.normalize(embeddings)
         if isinstance(tuples, Triplets):
             return self._over(z, tuples)

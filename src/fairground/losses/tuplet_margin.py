@@ -37,7 +37,6 @@ class TupletMarginLoss(Loss):
         self.margin, self.scale = margin, scale
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the mean over positive pairs; 0 without a positive or without a negative."""
         z = normalize(embeddings)
         cosines = z @ z.T
         theta = cosines.clamp(-1 + 1e-7, 1 - 1e-7).arccos()

@@ -53,7 +53,7 @@ def load_weights(
         f"trunk.weights: {path} is not the file it should be: its SHA-256 is {found}, not {wanted}"
         + ("" if len(wanted) == 64 else "..."),
     )
-    _fit(trunk, _read(path, data), name=f"trunk.weights: {path.name}", dropped=dropped, rename=rename)
+    _fit(trunk, _read(path, data), f"trunk.weights: {path.name}", dropped, rename)
     return f"sha256:{found}"
 
 
@@ -65,8 +65,17 @@ def _locate(name: str, weights: str, sha256: str, published: Sequence[PublishedW
     )
     if weights == "imagenet":
         require(len(published) > 0, f"trunk.weights of {name} must be none or the path of a file; got 'imagenet'")
-        place, entry = _published_file(name, published)
-        return place, sha256 or entry.sha256
+        for entry in published:
+            found = find_published(entry)
+            if found is not None:
+                return found, sha256 or entry.sha256
+        first = published[0]
+        begins = "is" if len(first.sha256) == 64 else "begins with"
+        raise InputError(
+            f"trunk.weights=imagenet of {name} needs {first.file}, which is not on this machine: get it from "
+            f"{first.address} (its SHA-256 {begins} {first.sha256}) and put it into {weights_folder()}, or give its "
+            "path as trunk.weights"
+        )
     path = Path(weights).expanduser()
     known = {entry.file: entry.sha256 for entry in published}
     words = "none, imagenet or the path of a file" if published else "none or the path of a file"
@@ -94,20 +103,6 @@ def find_published(entry: PublishedWeights) -> Path | None:
     return None
 
 
-def _published_file(name: str, published: Sequence[PublishedWeights]) -> tuple[Path, PublishedWeights]:
-    for entry in published:
-        found = find_published(entry)
-        if found is not None:
-            return found, entry
-    first = published[0]
-    begins = "is" if len(first.sha256) == 64 else "begins with"
-    raise InputError(
-        f"trunk.weights=imagenet of {name} needs {first.file}, which is not on this machine: get it from "
-        f"{first.address} (its SHA-256 {begins} {first.sha256}) and put it into {weights_folder()}, or give its path "
-        "as trunk.weights"
-    )
-
-
 def _inside_package(place: str) -> Path | None:
     """Return the folder of an installed package without importing it."""
     package, _, inner = place.partition("/")
@@ -130,12 +125,7 @@ def _read(path: Path, data: bytes) -> dict[str, Tensor]:
 
 
 def _fit(
-    trunk: Trunk,
-    state: Mapping[str, Tensor],
-    *,
-    name: str,
-    dropped: tuple[str, ...],
-    rename: Callable[[str], str],
+    trunk: Trunk, state: Mapping[str, Tensor], name: str, dropped: tuple[str, ...], rename: Callable[[str], str]
 ) -> None:
     """Copy every weight to its place, or say which do not fit; the trunk is left alone unless all do."""
     if any(key.startswith("trunk.stages.") for key in state):
