@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from fairground.evaluation import EmbeddingView
-from fairground.retrieval.search_plan import SearchPlan, find_duplicate_rows
-from fairground.retrieval.tiles import EDGE, Tiles, edge_for
+from fairground.retrieval.search_plan import EDGE, SearchPlan, Tiles, edge_for, find_duplicate_rows
 from tests.metrics.oracle import hit_lists
 
 

@@ -180,6 +180,24 @@ class Head(nn.Module, ABC):
         return
 
 
+class AffineHead(Head):
+    """A head of one linear layer, which may start from the data."""
+
+    def __init__(self, n_features: int, embedding_dim: int, *, bias: bool = True) -> None:
+        super().__init__()
+        self.embedding_dim = embedding_dim
+        self.layer = nn.Linear(n_features, embedding_dim, bias=bias)
+
+    def start_at(self, weight: Tensor, bias: Tensor) -> None:
+        with torch.no_grad():
+            self.layer.weight.copy_(weight)
+            self.layer.bias.copy_(bias)
+
+    def forward(self, features: Tensor) -> Tensor:
+        embeddings: Tensor = self.layer(features)
+        return embeddings
+
+
 @dataclass(frozen=True)
 class Augmentation:
     """The images of a batch, whose random numbers are drawn and which are not made yet.

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Sampler
 
+from fairground.contracts.choices import ChecksChoices
 from fairground.errors import DataError, require
 from fairground.spec.identity import child_seed
 from fairground.spec.space import Choice, Range, Real
@@ -38,7 +39,7 @@ class _Pass:
     is_loaded: bool = False
 
 
-class BatchSampler(Sampler[list[int]], ABC):
+class BatchSampler(ChecksChoices, Sampler[list[int]], ABC):
     """Plans batches over a training split with `labels` (n,), drawing only from the generator it is given.
 
     A sampler's constructor takes `*, labels: Labels, batch_size: int` (facts, supplied by `assemble`), its own settings

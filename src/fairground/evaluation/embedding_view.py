@@ -24,8 +24,7 @@ from fairground.retrieval import neighbours, ranks
 from fairground.retrieval.contingency import contingency
 from fairground.retrieval.device_ranks import DeviceSearchPlan, rank_on_device
 from fairground.retrieval.kmeans import Clusters, kmeans
-from fairground.retrieval.search_plan import SearchPlan, find_duplicate_rows
-from fairground.retrieval.tiles import Tiles, edge_for, normalise_rows
+from fairground.retrieval.search_plan import SearchPlan, Tiles, edge_for, find_duplicate_rows, normalise_rows
 from fairground.retrieval.verification import count_pairs
 
 Distance = Literal["cosine", "euclidean"]

@@ -20,7 +20,7 @@ from fairground.evaluation.embedding_view import Distance, EmbeddingView
 from fairground.evaluation.relevant_references import GroupRule, RelevanceFunction
 from fairground.files import reading
 from fairground.records.arrays import array_names, read_arrays
-from fairground.retrieval.tiles import normalise_rows
+from fairground.retrieval.search_plan import normalise_rows
 from fairground.spec import measurement_names
 from fairground.spec.catalogue import find, list_room, nearest
 

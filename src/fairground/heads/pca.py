@@ -15,26 +15,24 @@ Departures from the paper
 
 from collections.abc import Iterable
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from fairground.contracts.model import Head, require
+from fairground.contracts.model import AffineHead, require
 from fairground.functional.spectral import PrincipalAxes, principal_axes
 
 
-class PcaHead(Head):
+class PcaHead(AffineHead):
     """`embedding_dim` is the number of axes kept; `standardise` divides by the deviation of each feature first."""
 
     needs_features = True
 
     def __init__(self, *, n_features: int, embedding_dim: int = 128, standardise: bool = True) -> None:
-        super().__init__()
         require(
             1 <= embedding_dim <= n_features,
             f"pca.embedding_dim must be in [1, {n_features}], the width of the features; got {embedding_dim}",
         )
-        self.embedding_dim, self.standardise = embedding_dim, standardise
-        self.layer = nn.Linear(n_features, embedding_dim)
+        super().__init__(n_features, embedding_dim)
+        self.standardise = standardise
 
     def fit(self, blocks: Iterable[Tensor]) -> None:
         self.start_from(principal_axes(blocks, standardise=self.standardise))
@@ -45,14 +43,7 @@ class PcaHead(Head):
             f"pca.embedding_dim must be below the number of training images, {found.n}, for {found.n} points have no "
             f"more axes; got {self.embedding_dim}. Say head.embedding_dim={_largest_power_below(found.n)}",
         )
-        weight, bias = found.projection(self.embedding_dim)
-        with torch.no_grad():
-            self.layer.weight.copy_(weight)
-            self.layer.bias.copy_(bias)
-
-    def forward(self, features: Tensor) -> Tensor:
-        embeddings: Tensor = self.layer(features)
-        return embeddings
+        self.start_at(*found.projection(self.embedding_dim))
 
 
 def _largest_power_below(n: int) -> int:

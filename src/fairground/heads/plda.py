@@ -22,13 +22,13 @@ Departures from the paper
 from collections.abc import Iterable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from fairground.contracts.model import Head, require
+from fairground.contracts.model import AffineHead, require
 from fairground.functional.spectral import ClassScatter, class_scatter
 
 
-class PldaHead(Head):
+class PldaHead(AffineHead):
     """`embedding_dim` keeps the first principal axes of the result, none all as many as there are features."""
 
     needs_features = True
@@ -37,7 +37,6 @@ class PldaHead(Head):
     def __init__(
         self, *, n_features: int, embedding_dim: int | None = None, shrinkage: float = 0.7, prior: float = 2.0
     ) -> None:
-        super().__init__()
         dim = n_features if embedding_dim is None else embedding_dim
         require(
             1 <= dim <= n_features,
@@ -45,10 +44,8 @@ class PldaHead(Head):
         )
         require(0 < shrinkage <= 1, f"plda.shrinkage must be in (0, 1]; got {shrinkage}")
         require(0 <= prior < float("inf"), f"plda.prior must be a number from 0; got {prior}")
-        self.embedding_dim = dim
-        self.shrinkage = shrinkage
-        self.prior = prior
-        self.layer = nn.Linear(n_features, dim)
+        super().__init__(n_features, dim)
+        self.shrinkage, self.prior = shrinkage, prior
 
     def fit_classes(self, blocks: Iterable[Tensor], labels: Tensor) -> None:
         self.start_from(class_scatter(blocks, labels))
@@ -58,13 +55,7 @@ class PldaHead(Head):
         if self.embedding_dim < len(weight):
             weight = _first_axes(weight, found.total, self.embedding_dim)
         weight = weight * (len(weight) / weight.square().sum()).sqrt()
-        with torch.no_grad():
-            self.layer.weight.copy_(weight)
-            self.layer.bias.copy_(-(weight @ found.mean))
-
-    def forward(self, features: Tensor) -> Tensor:
-        embeddings: Tensor = self.layer(features)
-        return embeddings
+        self.start_at(weight, -(weight @ found.mean))
 
     def _projection(self, found: ClassScatter) -> Tensor:
         """Return the square projection, in some rotation: cosines and distances know none."""

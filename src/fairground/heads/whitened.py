@@ -15,30 +15,28 @@ Departures from the paper
 
 from collections.abc import Iterable
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from fairground.contracts.model import Head, require
+from fairground.contracts.model import AffineHead, require
 from fairground.functional.spectral import PrincipalAxes, principal_axes
 
 #: of the largest deviation
 _LEAST = 0.01
 
 
-class WhitenedHead(Head):
+class WhitenedHead(AffineHead):
     """`embedding_dim` is the number of axes kept; `power` is how much of their spread is taken away."""
 
     needs_features = True
 
     def __init__(self, *, n_features: int, embedding_dim: int = 128, power: float = 1.0) -> None:
-        super().__init__()
         require(
             1 <= embedding_dim <= n_features,
             f"whitened.embedding_dim must be in [1, {n_features}], the width of the features; got {embedding_dim}",
         )
         require(0 <= power <= 1, f"whitened.power must be in [0, 1]; got {power}")
-        self.embedding_dim, self.power = embedding_dim, power
-        self.layer = nn.Linear(n_features, embedding_dim)
+        super().__init__(n_features, embedding_dim)
+        self.power = power
 
     def fit(self, blocks: Iterable[Tensor]) -> None:
         self.start_from(principal_axes(blocks, standardise=False))
@@ -52,10 +50,4 @@ class WhitenedHead(Head):
         weight, bias = found.projection(self.embedding_dim)
         spread = found.spread[: self.embedding_dim]
         divisor = spread.clamp(min=max(_LEAST * float(spread.max()), 1e-12)) ** self.power
-        with torch.no_grad():
-            self.layer.weight.copy_(weight / divisor[:, None])
-            self.layer.bias.copy_(bias / divisor)
-
-    def forward(self, features: Tensor) -> Tensor:
-        embeddings: Tensor = self.layer(features)
-        return embeddings
+        self.start_at(weight / divisor[:, None], bias / divisor)

@@ -38,8 +38,7 @@ class ClassFolders(NamedTuple):
 
 def sub_folders(folder: Path) -> list[str]:
     """Return the names of the folders in a folder, hidden ones left out, in order of name."""
-    with _opened(folder) as entries:
-        return sorted(_clean(entry) for entry in entries if _is_folder(entry) and not _is_hidden(entry.name))
+    return [name for name, is_folder in _entries(folder) if is_folder]
 
 
 def class_folders(folder: Path) -> ClassFolders:
@@ -56,8 +55,7 @@ def class_folders(folder: Path) -> ClassFolders:
         (names if images else empty).append(name)
         paths.extend(images)
         labels.extend([len(names) - 1] * len(images))
-    with _opened(folder) as entries:
-        others.extend(_clean(entry) for entry in entries if not (_is_folder(entry) or _is_hidden(entry.name)))
+    others.extend(name for name, is_folder in _entries(folder) if not is_folder)
     notes = (*_left_out("files that are not images by name or in no class folder", others),)
     notes = (*notes, *_left_out("folders without an image", empty), *_too_deep(paths))
     return ClassFolders(tuple(paths), np.array(labels, dtype=np.int64), tuple(names), notes)
@@ -72,16 +70,27 @@ def files_below(folder: Path, prefix: str = "", above: tuple[str, ...] = ()) -> 
     real = os.path.realpath(folder)
     if real in above:
         return
-    with _opened(folder) as entries:
-        ordered = sorted(entries, key=lambda entry: entry.name)
-    for entry in ordered:
-        if _is_hidden(entry.name):
-            continue
-        if _is_folder(entry):
-            yield from files_below(folder / entry.name, f"{prefix}{_clean(entry)}/", (*above, real))
+    for name, is_folder in _entries(folder):
+        if is_folder:
+            yield from files_below(folder / name, f"{prefix}{name}/", (*above, real))
         else:
             # A broken link counts as a file, and so does one to itself: named as missing instead of vanishing.
-            yield f"{prefix}{_clean(entry)}"
+            yield f"{prefix}{name}"
+
+
+def _entries(folder: Path) -> list[tuple[str, bool]]:
+    """Return the name of every entry that is not hidden, in order, and whether it is a folder."""
+    try:
+        with os.scandir(folder) as found:
+            seen = (entry for entry in found if not (entry.name.startswith(".") or entry.name in _NOT_CLASSES))
+            entries = sorted((entry.name, _is_folder(entry)) for entry in seen)
+    except OSError as error:
+        raise DataError(f"cannot look into the folder {folder}: {error.strerror}") from error
+    for name, _ in entries:
+        # A name that is not text cannot be listed, hashed or shown.
+        is_text = name.encode(errors="replace").decode() == name
+        require(is_text, f"a file below {folder} has a name that is not UTF-8: {os.fsencode(name)!r}", DataError)
+    return entries
 
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
@@ -89,27 +98,6 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
         return entry.is_dir()
     except OSError:  # a link that leads to itself
         return False
-
-
-def _opened(folder: Path) -> "os._ScandirIterator[str]":
-    try:
-        return os.scandir(folder)
-    except OSError as error:
-        raise DataError(f"cannot look into the folder {folder}: {error.strerror}") from error
-
-
-def _clean(entry: "os.DirEntry[str]") -> str:
-    """Return a name that can be written down: one that is not text cannot be listed, hashed or shown."""
-    try:
-        entry.name.encode()
-    except UnicodeEncodeError:
-        raw = os.fsencode(entry.name)
-        require(False, f"a file below {os.path.dirname(entry.path)} has a name that is not UTF-8: {raw!r}", DataError)  # noqa: PTH120
-    return entry.name
-
-
-def _is_hidden(name: str) -> bool:
-    return name.startswith(".") or name in _NOT_CLASSES
 
 
 def _too_deep(paths: list[str]) -> tuple[str, ...]:

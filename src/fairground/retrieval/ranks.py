@@ -2,7 +2,7 @@
 
 A reference's place is one plus the number of references that score higher, or equal with a smaller number. So it is
 enough to read each relevant reference's score (its threshold) out of the tile that holds it, and then to count, tile by
-tile, the scores above each threshold. Both passes use the same products (`tiles`), so that a reference never stands
+tile, the scores above each threshold. Both passes use the same products (`Tiles`), so that a reference never stands
 above itself. When queries and references are one set, a tile serves its rows and, transposed, its columns.
 """
 

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from importlib import import_module
+from itertools import islice
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -18,13 +19,16 @@ def share_out(
     tasks: Iterable[Task], make_workspace: Callable[[], Workspace], work: Callable[[Task, Workspace], None], n: int
 ) -> list[Workspace]:
     """Let `n` threads take tasks in turn, each with its own workspace; return the workspaces."""
-    queue = _Queue(iter(tasks))
+    waiting, lock = iter(tasks), threading.Lock()
 
     def work_through() -> Workspace:
         workspace = make_workspace()
-        for task in queue:
-            work(task, workspace)
-        return workspace
+        while True:
+            with lock:
+                some = list(islice(waiting, 1))
+            if not some:
+                return workspace
+            work(some[0], workspace)
 
     with single_threaded_blas():
         if n == 1:
@@ -36,18 +40,6 @@ def share_out(
 def share_stretches(length: int, step: int, work: Callable[[int, int], None], n: int) -> None:
     """Let `n` threads work through stretches (begin, end) of `length` in steps; each must touch only its own."""
     share_out(range(0, length, step), lambda: None, lambda begin, _: work(begin, min(begin + step, length)), n)
-
-
-class _Queue(Iterator[Task]):
-    """An iterator several threads may draw from."""
-
-    def __init__(self, tasks: Iterator[Task]) -> None:
-        self._tasks = tasks
-        self._lock = threading.Lock()
-
-    def __next__(self) -> Task:
-        with self._lock:
-            return next(self._tasks)
 
 
 @cache

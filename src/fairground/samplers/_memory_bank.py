@@ -76,7 +76,6 @@ class EmbeddedSampler(draws.ClassSampler):
         self._n_slots = self.class_slots(distinct=False)
         require(len(labels) >= 2, f"a pool needs at least two images; the training split has {len(labels)}", DataError)
         require(pool >= batch_size, f"sampler.pool must be at least the batch size of {batch_size}; got {pool}")
-        require(mine in ("batch", "epoch"), f"sampler.mine must be 'batch' or 'epoch'; got '{mine}'")
         require(0 <= momentum < 1, f"sampler.momentum must be in [0, 1), where 0 overwrites; got {momentum}")
         require(projection >= 0, f"sampler.projection must be 0 (off) or a number of dimensions; got {projection}")
         require(memory_limit >= 0, f"sampler.memory_limit must be 0 or more gigabytes; got {memory_limit}")

@@ -51,7 +51,6 @@ class DistanceDistributionSampler(EmbeddedSampler):
         super().__init__(**bank)
         require(candidates >= 1, f"sampler.candidates must be at least 1; got {candidates}")
         require(bins >= 2, f"sampler.bins must be at least 2; got {bins}")
-        require(cost in ("w1", "roth_code"), f"sampler.cost must be 'w1' or 'roth_code'; got '{cost}'")
         require(
             self._batch_size >= 2,
             f"a batch of {self._batch_size} has no distances to match: the batch size must be at least 2",

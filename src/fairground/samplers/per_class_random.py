@@ -32,10 +32,6 @@ class PerClassRandomSampler(ClassSampler):
         super().__init__(labels=labels, batch_size=batch_size, seed=seed)
         require(batch_size >= 2, f"the batch size must be at least 2, for a pair; got {batch_size}")
         require(
-            uniform_over in ("samples", "classes"),
-            f"sampler.uniform_over must be 'samples' or 'classes'; got '{uniform_over}'",
-        )
-        require(
             uniform_over == "classes" or len(labels) >= batch_size - 1,
             f"a batch of {batch_size} needs {batch_size - 1} different images; the training split has {len(labels)}",
             DataError,
