@@ -18,7 +18,7 @@ from fairground.records.record import Provenance
 PACKAGES = ("torch", "torchvision", "timm", "numpy", "scipy", "numba", "pillow", "safetensors")
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Clock:
     """Measures a run from now on; a resumed one passes what its earlier attempts measured."""
 

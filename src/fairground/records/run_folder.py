@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fairground.errors import FairgroundError, StoreError, require
-from fairground.files import cannot_write, held, is_at_work, read_json, read_with_digest, sweep
+from fairground.files import cannot_write, held, is_at_work, read_json, read_with_digest
 from fairground.records.record import EpochRow
 from fairground.spec.catalogue import nearest
 from fairground.spec.identity import NAME_LENGTH, canonical_json
@@ -71,10 +71,6 @@ class RunFolder:
             raise StoreError(cannot_write(self.checkpoints, error)) from error
         return self
 
-    def sweep(self) -> None:
-        for place in (self.path, self.checkpoints):
-            sweep(place)
-
 
 @contextmanager
 def locked(folder: RunFolder, *, role: Literal["owner", "driver"] = "owner", patience: float = 0.2) -> Iterator[None]:
@@ -96,14 +92,10 @@ def folder_names(root: Path) -> frozenset[str]:
         return frozenset()
 
 
-def run_folders(root: Path) -> list[str]:
-    """Return the names of all runs begun under `root`, finished or not."""
-    return sorted(name for name in folder_names(root) if (root / "runs" / name / "spec.json").exists())
-
-
 def resolve_run(root: Path, name: str) -> str:
-    """Return the whole name of a run that was begun, from the beginning of its name."""
-    return resolved(name, run_folders(root), root)
+    """Return the whole name of a run that was begun, finished or not, from the beginning of its name."""
+    begun = sorted(run for run in folder_names(root) if (root / "runs" / run / "spec.json").exists())
+    return resolved(name, begun, root)
 
 
 def resolved(name: str, known: Sequence[str], root: Path) -> str:

@@ -10,12 +10,11 @@ Formula
 """
 
 import copy
-import hashlib
 import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -31,7 +30,6 @@ from fairground.heads.pca import PcaHead
 from fairground.heads.plda import PldaHead
 from fairground.heads.whitened import WhitenedHead
 from fairground.loading.decoding import read_ahead
-from fairground.loading.resized_images import cache_root
 from fairground.spec.adaptation import ALL, AdaptationSpec
 from fairground.spec.identity import child_seed, to_plain
 from fairground.spec.run import RunSpec
@@ -40,7 +38,7 @@ from fairground.training.loader import Loader
 from fairground.training.measure import SealedRows
 from fairground.training.model import EmbeddingModel
 from fairground.training.optimiser import build_optimiser
-from fairground.training.stage_cache import PLAIN, CachedViews, StageCache
+from fairground.training.stage_cache import PLAIN, CachedViews, StageCache, describe, folder_of
 from fairground.training.step import Stepper
 from fairground.trunks.features import FeaturesTrunk
 
@@ -313,19 +311,10 @@ class Workbench:
         """Return the cache of the first stages: features of all of them as floats, maps of fewer as halves."""
         assert self.trunk is not None
         weights, plain = self.trunk.weights_fingerprint, to_plain(self.spec)
-        key = [self.table.images.fingerprint(), plain["trunk"], weights, plain["transform"], n_frozen]
-        folder = hashlib.sha256(json.dumps(["workbench", *key]).encode()).hexdigest()[:32]
-        return StageCache(
-            folder=cache_root("stages") / folder,
-            n_rows=len(self.table.labels),
-            shape=shape,
-            numbers="float32" if len(shape) == 1 else "float16",
-            about={
-                "trunk": self.spec.trunk.name,
-                "n_frozen": n_frozen,
-                "source": str(self.spec.data.settings.get("root", self.spec.data.name)),
-            },
-        )
+        key = ["workbench", self.table.images.fingerprint(), plain["trunk"], weights, plain["transform"], n_frozen]
+        numbers: Literal["float16", "float32"] = "float32" if len(shape) == 1 else "float16"
+        about = describe(self.spec, n_frozen)
+        return StageCache(folder_of(json.dumps(key)), len(self.table.labels), shape, numbers=numbers, about=about)
 
 
 def _view_name(view: int) -> str:

@@ -87,7 +87,7 @@ class Assembled:
     def shared_by(self, group: ProcessGroup) -> "Assembled":
         """Return the objects of one process of a group."""
         self.loader.transform = group.share(self.model, self.transform)
-        return replace(self, stepper=replace(self.stepper, group=group), notes=(*self.notes, *group.notes()))
+        return replace(self, stepper=replace(self.stepper, group=group), notes=(*self.notes, *group.notes))
 
     def profile(self) -> InputProfile:
         images, trained = self.table.images, np.unique(self.table.labels[self.split.train])
@@ -209,7 +209,22 @@ def build_network(
         images.require_side(resized)
     if not images.is_slow:
         # Files have three channels, which every trunk takes, and reading one may prepare them all.
-        _require_fit(spec, model, transform.evaluate(images, rows[:1], device), images.channels)
+        image = transform.evaluate(images, rows[:1], device)
+        was_training = model.training
+        model.eval()
+        try:
+            with torch.inference_mode():
+                for stage in model.trunk.stages[:1]:
+                    stage(image)
+        except RuntimeError as failure:
+            size = " x ".join(map(str, image.shape[1:]))
+            raise InputError(
+                f"trunk {spec.trunk.name} cannot take what transform {spec.transform.name} makes of an image: {size} "
+                f"numbers, where the data have {images.channels} per pixel. Small gray images go together with "
+                "transform=small_images, or with a trunk for photographs such as efficientnet_lite0"
+            ) from failure
+        finally:
+            model.train(was_training)
     return model, transform
 
 
@@ -231,25 +246,6 @@ def build_model(
         # In place: the names of the weights, and with them checkpoints, stay what they are.
         model.trunk.compile()
     return model
-
-
-def _require_fit(spec: RunSpec, model: EmbeddingModel, image: Tensor, channels: int) -> None:
-    """Try the first stage of the trunk on one image."""
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.inference_mode():
-            for stage in model.trunk.stages[:1]:
-                stage(image)
-    except RuntimeError as failure:
-        size = " x ".join(map(str, image.shape[1:]))
-        raise InputError(
-            f"trunk {spec.trunk.name} cannot take what transform {spec.transform.name} makes of an image: {size} "
-            f"numbers, where the data have {channels} per pixel. Small gray images go together with "
-            "transform=small_images, or with a trunk for photographs such as efficientnet_lite0"
-        ) from failure
-    finally:
-        model.train(was_training)
 
 
 def build_loss(spec: RunSpec, supplied: Mapping[str, object]) -> Loss:

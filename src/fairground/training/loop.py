@@ -98,12 +98,8 @@ class Training:
         self.progress, watched = put_back(self.parts, snapshot)
         if self.doctor is not None:
             self.doctor.load_tensors(watched)
-        self.clock = Clock(
-            started=self.progress.started,
-            earlier_seconds=self.progress.seconds,
-            earlier_cpu=self.progress.cpu_seconds,
-            earlier_peak=self.progress.peak_memory,
-        )
+        now = self.progress
+        self.clock = Clock(now.started, now.seconds, now.cpu_seconds, now.peak_memory)
         if (begun := self.progress.threads) != asked:
             self.listen(Note(f"threads: {begun} as when the run began, not {asked}, which could change its results"))
             torch.set_num_threads(begun)

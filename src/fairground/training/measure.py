@@ -173,9 +173,9 @@ def selected_weights(folder: RunFolder) -> dict[str, Tensor]:
     snapshot = checkpoints.load()
     require(snapshot is not None, f"run {folder.name} has no checkpoint yet", StoreError)
     assert snapshot is not None
-    best = snapshot.values["best"]
-    last = {key.removeprefix("model/"): value for key, value in snapshot.tensors.items() if key.startswith("model/")}
-    return checkpoints.load_best(best) if best else last
+    if best := snapshot.values["best"]:
+        return checkpoints.load_best(best)
+    return {key.removeprefix("model/"): value for key, value in snapshot.tensors.items() if key.startswith("model/")}
 
 
 def evaluate_stored(

@@ -32,10 +32,8 @@ class EmbeddingModel(nn.Module):
         n_frozen: int = 0,
     ) -> None:
         super().__init__()
-        self.trunk = trunk
-        self.head = head
-        self.freeze_batch_norm = freeze_batch_norm
-        self.is_mixed = is_mixed
+        self.trunk, self.head = trunk, head
+        self.freeze_batch_norm, self.is_mixed = freeze_batch_norm, is_mixed
         # On a CPU a network takes two thirds of the time with channels last in memory.
         self.trunk.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         if freeze_batch_norm == "stats_and_affine":
@@ -104,24 +102,17 @@ def n_frozen_stages(trainable: str, trunk: Trunk, name: str) -> int:
     if trainable == "all":
         return 0
     n_stages = len(trunk.stages)
-    require(
-        any(True for _ in trunk.parameters()),
-        f"trunk {name} has no weights, so none can be frozen; set training.trainable=all",
-    )
-    require(
-        type(trunk).forward is Trunk.forward,
-        f"trunk {name} does not run its stages one after another, so they cannot be frozen one by one; set "
-        "training.trainable=all",
-    )
+    advice = "set training.trainable=all"
+    require(len(list(trunk.parameters())) > 0, f"trunk {name} has no weights, so none can be frozen; {advice}")
+    in_order = f"trunk {name} does not run its stages one after another, so they cannot be frozen one by one; {advice}"
+    require(type(trunk).forward is Trunk.forward, in_order)
     if trainable == "head":
         return n_stages
     n_trained = int(trainable.removeprefix("last:"))
     choices = "all or head" if n_stages == 1 else f"all, head, or last:1 to last:{n_stages - 1}"
     stages = "1 stage" if n_stages == 1 else f"{n_stages} stages"
-    require(
-        n_trained < n_stages,
-        f"trunk {name} has {stages}, so training.trainable must be {choices}; got {trainable}",
-    )
+    refusal = f"trunk {name} has {stages}, so training.trainable must be {choices}; got {trainable}"
+    require(n_trained < n_stages, refusal)
     return n_stages - n_trained
 
 

@@ -35,13 +35,11 @@ class ProcessGroup:
 
     rank: int = 0
     size: int = 1
+    notes: tuple[str, ...] = ()
 
     @property
     def is_leader(self) -> bool:
         return self.rank == 0
-
-    def notes(self) -> tuple[str, ...]:
-        return ()
 
     def share(self, model: nn.Module, transform: Transform) -> Transform:
         """Make layers that look at the batch see all shares; return a transform that gives this process its share."""
@@ -99,9 +97,7 @@ class TorchrunGroup(ProcessGroup):
 
     def __init__(self) -> None:
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
-
-    def notes(self) -> tuple[str, ...]:
-        return (f"trained by {self.size} processes: results may differ from those of one in the last digits",)
+        self.notes = (f"trained by {self.size} processes: results may differ from those of one in the last digits",)
 
     def share(self, model: nn.Module, transform: Transform) -> Transform:
         convert_batch_norms(model)

@@ -15,7 +15,7 @@ from torch import Tensor
 from fairground.errors import DivergedError
 from fairground.evaluation.embedding_view import EmbeddingView
 from fairground.evaluation.metric_scores import analyse, metric_named
-from fairground.files import write_atomically
+from fairground.files import sweep, write_atomically
 from fairground.records.arrays import write_arrays
 from fairground.records.events import BatchTrained, EpochEnded, Event, Listener, Note
 from fairground.records.record import RunRecord, Score, Selection, SplitName, State
@@ -51,7 +51,8 @@ def run(
     with owned, torch.random.fork_rng(devices=[]):
         if group.is_leader:
             # Under the lock, temporary files can only be left over from a writer that was killed.
-            folder.sweep()
+            sweep(folder.path)
+            sweep(folder.checkpoints)
             write_atomically(folder.spec, json.dumps(to_plain(spec), indent=1).encode())
         parts = prepare_inputs(parts, listen=listen, should_stop=should_stop)
         if group.is_leader:
@@ -119,18 +120,17 @@ def _final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> 
         rows = sealed.open()
         test_embeddings = training.embed(rows)
         tested = group.broadcast_object(lambda: _measure_test(training, test_embeddings, rows, folder))
-    of_train = (Score(metric=name, split="train", value=value) for name, value in analysed.items())
     # Where the test split selects, there are no validation scores.
     chosen = next((row for row in training.progress.rows if row.epoch == training.progress.best_epoch), None)
     judged = chosen.validation if chosen is not None and training.spec.evaluation.select_on == "validation" else {}
-    return (*of_train, *_directed(judged, "validation"), *_directed(tested, "test"))
-
-
-def _directed(scores: Mapping[str, float], split: SplitName) -> tuple[Score, ...]:
-    return tuple(
+    of_train = (Score(metric=name, split="train", value=value) for name, value in analysed.items())
+    of_others: list[tuple[SplitName, Mapping[str, float]]] = [("validation", judged), ("test", tested)]
+    directed = (
         Score(metric=name, split=split, value=value, higher_is_better=metric_named(name).higher_is_better)
+        for split, scores in of_others
         for name, value in scores.items()
     )
+    return (*of_train, *directed)
 
 
 def _measure_test(training: Training, embeddings: Tensor, rows: np.ndarray, folder: RunFolder) -> dict[str, float]:
@@ -154,13 +154,10 @@ def _measure_test(training: Training, embeddings: Tensor, rows: np.ndarray, fold
 
 def _analyse_train(training: Training, embeddings: Tensor, folder: RunFolder) -> dict[str, float]:
     """Return what analyses find in the training split as numbers; their curves are written beside the record."""
-    spec, parts = training.spec, training.parts
-    labels = parts.table.labels[parts.split.train]
-    view = EmbeddingView(embeddings, labels, normalise=parts.on_sphere)
-    found = analyse(view, analyses=spec.evaluation.analyses)
-    curves = {
-        f"{name}/{curve}": values for name, findings in found.items() for curve, values in findings.curves.items()
-    }
+    parts = training.parts
+    view = EmbeddingView(embeddings, parts.table.labels[parts.split.train], normalise=parts.on_sphere)
+    found = analyse(view, analyses=parts.spec.evaluation.analyses)
+    curves = {f"{name}/{curve}": values for name, one in found.items() for curve, values in one.curves.items()}
     if curves:
         write_arrays(folder.analyses, curves)
     return {name: value for findings in found.values() for name, value in findings.values.items()}
@@ -177,7 +174,6 @@ def _selection_notes(spec: RunSpec) -> list[str]:
 
 def _record(training: Training, *, state: State, scores: tuple[Score, ...], failure: str | None) -> RunRecord:
     spec, parts, progress = training.spec, training.parts, training.progress
-    accelerator = "" if parts.device.type == torch.device("cpu").type else str(parts.device)
     return RunRecord(
         name=name_of(spec),
         method=method_of(spec),
@@ -202,6 +198,6 @@ def _record(training: Training, *, state: State, scores: tuple[Score, ...], fail
             data_fingerprint=parts.data_fingerprint,
             split_fingerprint=parts.split_fingerprint,
             threads=torch.get_num_threads(),
-            accelerator=accelerator,
+            accelerator="" if parts.device.type == "cpu" else str(parts.device),
         ),
     )

@@ -40,6 +40,7 @@ from fairground.loading.decoding import for_each, read_ahead
 from fairground.loading.resized_images import USED, cache_root
 from fairground.records.events import ImagesPrepared, Listener, StagesCached
 from fairground.spec.identity import to_plain
+from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled
 from fairground.training.loop import StoppedError
 
@@ -311,18 +312,22 @@ def _cache_of(parts: Assembled) -> StageCache:
     key: list[Any] = [_VERSION, torch.__version__, parts.data_fingerprint, trunk.n_frozen, spec.training.precision]
     key += [plain[name] for name in ("data", "transform", "trunk")]
     key += [repr(trunk.preprocessing), digest.hexdigest()]
-    folder = cache_root("stages") / hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:32]
+    folder = folder_of(json.dumps(key, sort_keys=True))
     shape = saved_shape(folder)
     if shape is None:
         first = parts.transform.evaluate(parts.table.images, parts.split.train[:1], parts.device)
         shape = tuple(parts.model.frozen_output(first).shape[1:])
-    about: dict[str, str | int] = {
-        "version": _VERSION,
-        "trunk": spec.trunk.name,
-        "n_frozen": trunk.n_frozen,
-        "source": str(spec.data.settings.get("root", spec.data.name)),
-    }
-    return StageCache(folder=folder, n_rows=len(parts.table.labels), shape=shape, about=about)
+    about = {"version": _VERSION, **describe(spec, trunk.n_frozen)}
+    return StageCache(folder, len(parts.table.labels), shape, about=about)
+
+
+def folder_of(key: str) -> Path:
+    return cache_root("stages") / hashlib.sha256(key.encode()).hexdigest()[:32]
+
+
+def describe(spec: RunSpec, n_frozen: int) -> dict[str, str | int]:
+    source = str(spec.data.settings.get("root", spec.data.name))
+    return {"trunk": spec.trunk.name, "n_frozen": n_frozen, "source": source}
 
 
 def saved_shape(folder: Path) -> tuple[int, ...] | None:

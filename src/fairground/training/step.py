@@ -41,12 +41,14 @@ class Stepper:
     def step(self, batch: Batch) -> tuple[float, Tensor]:
         self.optimiser.zero_grad(set_to_none=True)
         self.losses.clear()
-        mixing = self._mixing(len(batch.labels))
+        mixing = None
+        if self.regulariser is not None:
+            n_stages = len(self.model.trunk.stages) - self.model.trunk.n_frozen
+            mixing = self.regulariser.plan_mixing(len(batch.labels), n_stages, generator=self.generator)
         if self.in_chunks:
+            gather, labels = self.group.all_gather, batch.labels
             value, own = cached_backward(
-                self.model,
-                batch.chunks,
-                lambda found: self._objective(self.group.all_gather(found), batch.labels, None),
+                self.model, batch.chunks, lambda found: self._objective(gather(found), labels, None)
             )
             embeddings = self.group.all_gather(own)
         else:
@@ -68,13 +70,6 @@ class Stepper:
         """Whether the last batch had nothing to learn from: no tuples, or a loss of exactly 0."""
         sizes = [size for size, _ in self.losses if size is not None]
         return (len(sizes) > 0 and sum(sizes) == 0) or all(value.item() == 0 for _, value in self.losses)
-
-    def _mixing(self, batch_size: int) -> Mixing | None:
-        if self.regulariser is None:
-            return None
-        trunk = self.model.trunk
-        n_stages = len(trunk.stages) - trunk.n_frozen
-        return self.regulariser.plan_mixing(batch_size, n_stages, generator=self.generator)
 
     def _objective(self, embeddings: Tensor, labels: Tensor, mixing: Mixing | None) -> Tensor:
         if mixing is None:
@@ -98,11 +93,8 @@ def _cause(embeddings: Tensor, number: float) -> str:
     """Say whether the network or the loss is the cause, because that decides the remedy."""
     if not bool(torch.isfinite(embeddings).all()):
         return f"the loss is {number}: the network's output is not finite; the learning rate is probably too high"
-    largest = float(embeddings.norm(dim=1).max())
-    return (
-        f"the loss is {number} although the embeddings are finite (largest norm {largest:.3g}): "
-        "a scale, margin or temperature of the loss is probably too extreme"
-    )
+    finite = f"although the embeddings are finite (largest norm {float(embeddings.norm(dim=1).max()):.3g})"
+    return f"the loss is {number} {finite}: a scale, margin or temperature of the loss is probably too extreme"
 
 
 def cached_backward(
