@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from fairground.commands import recommend
 from fairground.commands.main import app
-from fairground.recommendation.budget import Budget
+from fairground.recommendation.race import Budget
 
 
 def call(*words: object) -> Any:

@@ -7,11 +7,10 @@ import pytest
 
 from fairground.commands.load_model import load_model
 from fairground.recommendation import pretrained_network, recommendation
-from fairground.recommendation.budget import SHARES, RaceProgress
 from fairground.recommendation.candidates import plain
 from fairground.recommendation.folder import RecommendationFolder
 from fairground.recommendation.pretrained_network import FEWEST_STEPS, FIRST, choose_trunk, stages_beyond
-from fairground.recommendation.race import Race
+from fairground.recommendation.race import SHARES, Race, RaceProgress
 from fairground.recommendation.recommendation import Recommendation
 from fairground.recommendation.request import Request, choose_protocol
 from fairground.spec.adaptation import ALL
@@ -25,7 +24,7 @@ def progress_of(seconds, *, tick=0.02):
 
 
 def recommended(request, tmp_path, progress):
-    folder = RecommendationFolder(root=tmp_path / "home", name="made")
+    folder = RecommendationFolder(tmp_path / "home", {})
     with folder.opened():
         return Recommendation(request, folder, progress.budget, progress).run(), folder
 

@@ -14,7 +14,7 @@ from fairground.records import events
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from fairground.recommendation.budget import Budget, RaceProgress
+    from fairground.recommendation.race import Budget, RaceProgress
     from fairground.records.record import RunRecord
 
 #: columns from which on a terminal has room for a long status next to a bar
@@ -215,7 +215,7 @@ def _worker_loss(event: Mapping[str, Any], say: Callable[[str], None]) -> None:
 @contextmanager
 def race_progress(budget: "Budget", *, is_quiet: bool) -> Iterator["RaceProgress"]:
     """Yield what shows the progress of a recommendation."""
-    from fairground.recommendation.budget import RaceProgress
+    from fairground.recommendation.race import RaceProgress
 
     if is_quiet or not sys.stderr.isatty():
         yield RaceProgress(budget, is_quiet=is_quiet)

@@ -13,8 +13,8 @@ from fairground.commands.overrides import Setting, data_overrides, keyword_overr
 from fairground.commands.progress import race_progress
 from fairground.errors import require
 from fairground.files import read_json
-from fairground.recommendation.budget import Budget
 from fairground.recommendation.folder import RecommendationFolder
+from fairground.recommendation.race import Budget
 from fairground.recommendation.request import make_request
 from fairground.spec.settings import Overrides, parse_overrides
 
@@ -117,7 +117,7 @@ def _recommend(
         )
         for sentence in request.sentences:
             progress.say(sentence)
-        folder = RecommendationFolder.of(home, request.identity())
+        folder = RecommendationFolder(home, request.identity())
         with folder.opened():
             result, spent = folder.plan["result"], folder.plan["spent"]
             is_new = extra is not None or result is None or result["is_stopped"]

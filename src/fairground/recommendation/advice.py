@@ -34,7 +34,7 @@ LARGE_GAP = 0.08
 FEW_CLASSES = 8
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class RankedMethod:
     """One method with its validation scores by metric: means over repeats and classes, or blocks of classes."""
 
@@ -48,7 +48,7 @@ class RankedMethod:
         return self.candidate.label
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Decision:
     """`chosen` is what to use; `comparison` is that of `methods` by `metric`, the frozen network first."""
 
@@ -86,7 +86,6 @@ class UnsealedScores:
 
 
 def decide(race: Race) -> Decision:
-    """Return what to use, by validation classes alone."""
     known, plain, by = race.known, race.untrained[0], race.request.by
     counts = {one.label: known.n_fresh(one.label) for one in race.finalists}
     least = 2 if any(count >= 2 for count in counts.values()) else 1
@@ -115,28 +114,18 @@ def decide(race: Race) -> Decision:
                 is_better = pair.verdict == "better" and pair.a == method.label
                 if is_better and method.scores[by] >= frozen.scores[by] - NOT_BELOW:
                     chosen = method
-        found.append(
-            Decision(
-                metric=metric,
-                chosen=chosen,
-                methods=(frozen, *others),
-                comparison=comparison,
-                n_tried=n_tried,
-                is_confirmed=is_confirmed,
-            )
-        )
+        found.append(Decision(metric, chosen, (frozen, *others), comparison, n_tried, is_confirmed))
     return next((one for one in found if not one.is_frozen), found[0])
 
 
 def _ranked(known: Measurements, candidate: Candidate, repeats: Sequence[int]) -> RankedMethod:
     found = [known[candidate.label, repeat] for repeat in repeats if (candidate.label, repeat) in known]
     if not found:
-        return RankedMethod(candidate=candidate, scores={}, n_repeats=0, seconds=0.0)
+        return RankedMethod(candidate, {}, 0, 0.0)
     scores = {metric: fmean(one.scores[metric] for one in found) for metric in found[0].scores}
     # Deciding metrics are means over blocks, as they are compared.
     scores |= {metric: fmean(known.blocks(candidate.label, repeats, metric)) for metric in found[0].blocks}
-    seconds = fmean(one.seconds for one in found)
-    return RankedMethod(candidate=candidate, scores=scores, n_repeats=len(found), seconds=seconds)
+    return RankedMethod(candidate, scores, len(found), fmean(one.seconds for one in found))
 
 
 def advice_of(
@@ -189,7 +178,6 @@ def verdicts_of(found: Decision) -> list[str]:
 
 
 def verdict_words(pair: Pair, metric: str) -> str:
-    """Return a verdict of a comparison whose units are classes."""
     ends = sorted(end for end in (pair.low, pair.high) if end is not None)
     interval = f" [{', '.join(show(metric, end) for end in ends)}]" if ends else ""
     unit_word = "classes" if pair.n_a < MOST_BLOCKS else "groups of classes"

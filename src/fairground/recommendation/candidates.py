@@ -70,20 +70,15 @@ class Candidate:
 
     def spec(self, protocol: str, base: Mapping[str, Value], seed: int) -> AdaptationSpec:
         rates = {} if self.rate is None else {"optimiser.lr": self.rate, "optimiser.head_lr": self.rate}
-        return AdaptationSpec(
-            run=load_run(protocol=protocol, overrides={**base, **self.overrides, **rates, "seed": seed}),
-            steps=self.steps,
-            depth=self.depth,
-            depth_steps=self.depth_steps,
-            depth_lr=self.depth_lr,
-        )
+        run = load_run(protocol=protocol, overrides={**base, **self.overrides, **rates, "seed": seed})
+        lengths = {"depth": self.depth, "depth_steps": self.depth_steps}
+        return AdaptationSpec(run=run, steps=self.steps, depth_lr=self.depth_lr, **lengths)
 
     def trained_for(self, steps: int) -> "Candidate":
         return replace(self, depth_steps=steps) if self.depth == ALL and not self.steps else replace(self, steps=steps)
 
 
 def plain(name: str) -> Candidate:
-    """Return the network as it is."""
     return _untrained(name, "identity")
 
 
@@ -128,15 +123,7 @@ def head_candidates(methods: Sequence[MethodSpec], width: int, n_train: int) -> 
     return list(found.values())
 
 
-def network_candidates(methods: Sequence[MethodSpec]) -> list[Candidate]:
-    """Return small networks trained from scratch, by loss."""
-    return [
-        Candidate(loss=method.label, overrides=method.overrides, depth=ALL, depth_steps=STEPS[0]) for method in methods
-    ]
-
-
 def stage_candidates(leader: Candidate, depth: int, steps: int) -> list[Candidate]:
-    """Return the leader with its last stages trained after its head."""
     return [replace(leader, depth=depth, depth_steps=steps, depth_lr=rate) for rate in STAGE_RATES]
 
 

@@ -1,7 +1,6 @@
 """Class folds drawn by a seed: in each repeat every seen class validates once, beside other classes each time."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -19,30 +18,19 @@ MOST_FOLDS = 4
 MOST_BLOCKS = 24
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClassFolds:
-    """The folds of `rows`, whose classes are `labels`; another `seed` draws others."""
+    """The folds of `rows`, whose classes are `labels`; another `seed` draws others.
 
-    rows: np.ndarray
-    labels: np.ndarray
-    seed: int
-    most_folds: int = MOST_FOLDS
+    Only `classes` of two rows or more validate, in order of label; the others only train. There are as many folds as
+    leave each enough classes, two at least and `most_folds` at most.
+    """
 
-    @property
-    def classes(self) -> np.ndarray:
-        """The classes that can validate, in order of label: those of two rows or more. The others only train."""
-        found, counts = np.unique(self.labels, return_counts=True)
-        several: np.ndarray = found[counts > 1]
-        return several
-
-    @property
-    def n_folds(self) -> int:
-        """As many folds as leave each enough classes, two at least and `most_folds` at most."""
-        return int(np.clip(len(self.classes) // ENOUGH, 2, self.most_folds))
-
-    @property
-    def n_per_fold(self) -> int:
-        return len(self.classes) // self.n_folds
+    def __init__(self, *, rows: np.ndarray, labels: np.ndarray, seed: int, most_folds: int = MOST_FOLDS) -> None:
+        self.rows, self.labels, self.seed = rows, labels, seed
+        found, counts = np.unique(labels, return_counts=True)
+        self.classes: np.ndarray = found[counts > 1]
+        self.n_folds = int(np.clip(len(self.classes) // ENOUGH, 2, most_folds))
+        self.n_per_fold = len(self.classes) // self.n_folds
 
     def repeat(self, number: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the rows that train and those that validate in each fold of one repeat; no class is in both."""

@@ -10,7 +10,6 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -20,7 +19,6 @@ from fairground.files import held, read_json, write_atomically
 from fairground.spec.identity import NAME_LENGTH, canonical_json
 
 
-@dataclass
 class RecommendationFolder:
     """`plan` is what plan.json holds.
 
@@ -28,26 +26,11 @@ class RecommendationFolder:
     that was chosen, `result` what the last session ended with; the rest is what the model is made from.
     """
 
-    root: Path
-    name: str
-    plan: dict[str, Any] = field(default_factory=lambda: {"spent": 0.0, "n_openings": 0, "trunk": "", "result": None})
-
-    @classmethod
-    def of(cls, root: Path, asked: Mapping[str, Any]) -> "RecommendationFolder":
-        name = hashlib.sha256(canonical_json(asked).encode()).hexdigest()[:NAME_LENGTH]
-        return cls(root=Path(root), name=name)
-
-    @property
-    def path(self) -> Path:
-        return self.root / "recommendations" / self.name
-
-    @property
-    def page(self) -> Path:
-        return self.path / "report.html"
-
-    @property
-    def model(self) -> Path:
-        return self.path / "model"
+    def __init__(self, root: Path, asked: Mapping[str, Any]) -> None:
+        self.root, self.name = root, hashlib.sha256(canonical_json(asked).encode()).hexdigest()[:NAME_LENGTH]
+        self.path = root / "recommendations" / self.name
+        self.page, self.model = self.path / "report.html", self.path / "model"
+        self.plan: dict[str, Any] = {"spent": 0.0, "n_openings": 0, "trunk": "", "result": None}
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -92,7 +75,6 @@ class Measurements(dict[tuple[str, int], Measurement]):
                         self[key] = Measurement(**data)
 
     def add(self, method: str, repeat: int, found: Measurement) -> None:
-        """Keep a measurement and append it to the file."""
         self[method, repeat] = found
         if self._path is not None:
             line = {"scope": self._scope, "method": method, "repeat": repeat, **found._asdict()}

@@ -7,10 +7,9 @@ as the cost of two steps allows.
 
 import numpy as np
 
-from fairground.recommendation.budget import RaceProgress
 from fairground.recommendation.candidates import Candidate, stage_candidates
 from fairground.recommendation.cross_validation import ClassFolds, cross_validate
-from fairground.recommendation.race import Race
+from fairground.recommendation.race import Race, RaceProgress
 from fairground.recommendation.request import Request
 from fairground.spec.adaptation import ALL
 from fairground.training.adaptation import Workbench

@@ -12,6 +12,7 @@ Each phase has its share of the time (budget). Ctrl-C in the first two ends with
 import hashlib
 import os
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,24 +28,21 @@ from fairground.errors import DataError, DivergedError, StoreError, require
 from fairground.evaluation.metric_scores import evaluate_in_detail
 from fairground.files import read_json
 from fairground.recommendation import advice, candidates
-from fairground.recommendation.budget import Budget, RaceProgress
 from fairground.recommendation.candidates import Candidate
 from fairground.recommendation.cross_validation import MOST_FOLDS, ClassFolds, cross_validate
 from fairground.recommendation.folder import Measurements, RecommendationFolder
 from fairground.recommendation.pretrained_network import choose_trunk, stages_beyond
-from fairground.recommendation.race import Race
+from fairground.recommendation.race import Budget, Race, RaceProgress
 from fairground.recommendation.request import Request
 from fairground.records.store import Store
 from fairground.reporting.headings import duration, size
 from fairground.reporting.rendering import write_race_page
-from fairground.spec.adaptation import AdaptationSpec
+from fairground.spec.adaptation import ALL, AdaptationSpec
 from fairground.spec.identity import to_plain
 from fairground.studies.final_runs import OPENED
+from fairground.training import checkpoint, measure, stage_cache
 from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench
-from fairground.training.checkpoint import to_bytes
-from fairground.training.measure import view_of_rows
 from fairground.training.model import InputProfile, torch_threads
-from fairground.training.stage_cache import PLAIN
 
 CORES = os.cpu_count() or 1
 #: of the time, what is set aside for embedding the test images at most; beyond that the user is warned
@@ -79,7 +77,6 @@ class Recommendation:
         )
 
     def run(self) -> dict[str, Any]:
-        """Recommend a method, train its model and write everything."""
         is_stopped = False
         try:
             self._choose_network()
@@ -121,7 +118,12 @@ class Recommendation:
         with torch_threads(CORES):
             self.rows = bench.embed(bench.seen, is_time=lambda: self.budget.left("embed") > 0, tell=tell)
             require(len(self.rows) > 0, "no image can be read (`fairground data check` says why)", DataError)
-            self.speed = progress.speed or self._probe_speed()
+            self.speed = progress.speed
+            if not self.speed and bench.trunk is not None:
+                some, begun = self.rows[:BLOCK], self.budget.used()
+                with torch.no_grad():
+                    bench.trunk(bench.transform.evaluate(bench.table.images, some))
+                self.speed = len(some) / (self.budget.used() - begun)
         self._keep_for_test(self.speed)
         self._say_embedded()
         # Where each fold is a training of the network from scratch, two have to do.
@@ -133,20 +135,11 @@ class Recommendation:
         if speed:
             self.budget.kept = min(self.bench.n_test / speed, MOST_KEPT * self.budget.seconds)
 
-    def _probe_speed(self) -> float:
-        """Return how many images per second the network embeds; 0 where there is none."""
-        if self.bench.trunk is None:
-            return 0.0
-        some, begun = self.rows[:BLOCK], self.budget.used()
-        with torch.no_grad():
-            self.bench.trunk(self.bench.transform.evaluate(self.bench.table.images, some))
-        return len(some) / (self.budget.used() - begun)
-
     def _say_embedded(self) -> None:
         bench, cache, speed, n = self.bench, self.bench.cache, self.progress.speed, len(self.rows)
         if cache is None:
             return
-        n_late = len(cache.missing(PLAIN, bench.seen))
+        n_late = len(cache.missing(stage_cache.PLAIN, bench.seen))
         n_bad = len(bench.seen) - n - n_late
         how = f" at {speed:.0f} images/s" if speed else ", found in the cache"
         bad = f" {n_bad} cannot be read and are left out (`fairground data check` names them)." if n_bad else ""
@@ -155,10 +148,8 @@ class Recommendation:
         self.progress.say(f"{n} images embedded{how}; {kept}.{bad}{late}")
         seconds = bench.n_test / self.speed
         if seconds > MOST_KEPT * self.budget.seconds:
-            self.progress.say(
-                f"The {bench.n_test} test images alone take {duration(seconds)}: the time is too short and will be "
-                "exceeded."
-            )
+            alone = f"The {bench.n_test} test images alone take {duration(seconds)}"
+            self.progress.say(f"{alone}: the time is too short and will be exceeded.")
 
     # race
 
@@ -169,13 +160,14 @@ class Recommendation:
         race.known, race.n_folds = Measurements(self.folder.path, scope=scope), folds.n_folds
         methods, width, least = request.methods(), self.bench.width, folds.least_training_rows
         if request.is_small:
-            race.trained = candidates.network_candidates(methods)
+            # Small networks are trained from scratch.
+            scratch = Candidate(depth=ALL, depth_steps=candidates.STEPS[0])
+            race.trained = [replace(scratch, loss=one.label, overrides=one.overrides) for one in methods]
         else:
             race.untrained = candidates.frozen_candidates(width, least, name=request.frozen.name)
             race.trained = candidates.head_candidates(methods, width, least)
-        self.progress.say(
-            f"{len(folds.classes)} classes validate in turn, in {folds.n_folds} folds; fresh repeats decide."
-        )
+        in_turn = f"{len(folds.classes)} classes validate in turn, in {folds.n_folds} folds"
+        self.progress.say(f"{in_turn}; fresh repeats decide.")
         self.bench.before_step = lambda: self.budget.check("race")
         race.run()
 
@@ -197,7 +189,6 @@ class Recommendation:
     # final
 
     def _fit(self, candidate: Candidate) -> AdaptedModel:
-        """Return a method trained on all seen classes."""
         with torch_threads(_threads(candidate)):
             return self.bench.fit(self.request.spec(candidate), np.sort(self.rows))
 
@@ -219,7 +210,8 @@ class Recommendation:
         rows = validation[:: max(1, -(-len(validation) // MOST_ROWS))]
         with torch_threads(_threads(candidate)):
             other = bench.fit(spec, train)
-            return model, thresholds_of(view_of_rows(bench.table, other.embed(rows), rows, normalise=other.normalise))
+            view = measure.view_of_rows(bench.table, other.embed(rows), rows, normalise=other.normalise)
+            return model, thresholds_of(view)
 
     # test
 
@@ -246,7 +238,7 @@ class Recommendation:
             begun = self.budget.used()
             fitted = model if method is chosen else self._fit(method.candidate)
             with suppress(DivergedError), torch_threads(CORES):
-                view = view_of_rows(bench.table, fitted.embed(rows), rows, normalise=fitted.normalise)
+                view = measure.view_of_rows(bench.table, fitted.embed(rows), rows, normalise=fitted.normalise)
                 evaluated = evaluate_in_detail(view, self.request.metrics)
                 scores[method.label] = dict(evaluated.scores)
                 values = np.nan_to_num(evaluated.per_class[decision.metric])
@@ -322,7 +314,6 @@ class Recommendation:
         return write_model(model, folder).weights_sha256
 
     def _write_page(self) -> dict[str, Any]:
-        """Write the page, and return all that it says as plain data."""
         folder, decision, test = self.folder, self.decision, self.test
         labels, by = self.bench.table.labels, self.request.by
         elapsed = folder.plan["spent"] + self.budget.used()
@@ -376,7 +367,7 @@ def remake_model(plan: Path) -> tuple[str, str]:
         bench.embed_maps(rows, depth=spec.depth, views=asked["views"])
     with torch_threads(asked["threads"]):
         adapted = bench.fit(spec, rows)
-    weights = to_bytes(bench.full_model(adapted).state_dict())
+    weights = checkpoint.to_bytes(bench.full_model(adapted).state_dict())
     return asked["weights_sha256"], hashlib.sha256(weights).hexdigest()
 
 

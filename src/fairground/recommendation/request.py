@@ -46,7 +46,6 @@ class Request:
 
     @property
     def frozen(self) -> Candidate:
-        """The network, or the features, without any training."""
         return plain({"features": RAW, "photographs": FROZEN, "laptop": UNTRAINED}[self.kind])
 
     @property
@@ -69,7 +68,6 @@ class Request:
         return load_study(f"recommend/{'laptop' if self.is_small else 'features'}-settings").methods
 
     def with_trunk(self, trunk: str) -> "Request":
-        """Return the request with a network and its published weights."""
         return replace(self, base={**self.base, "trunk": trunk, "trunk.weights": "imagenet"}) if trunk else self
 
     def spec(self, candidate: Candidate, repeat: int = 0) -> AdaptationSpec:
@@ -173,25 +171,22 @@ def choose_protocol(
     Images have two; the user may ask for one of them.
     """
     kinds = ("laptop", "photographs") if is_picture else ("features",)
-    require(
-        protocol is None or protocol in kinds,
-        f"--protocol for this data is {' or '.join(kinds)}; got '{protocol}'",
-    )
-    overrides: dict[str, Value] = {}
+    is_possible = protocol is None or protocol in kinds
+    require(is_possible, f"--protocol for this data is {' or '.join(kinds)}; got '{protocol}'")
     if not is_picture:
         ways = "as they are, with discriminants, on principal axes, then heads trained on them"
-        return "features", overrides, f"Ready-made features of {width} numbers: {ways}."
+        return "features", {}, f"Ready-made features of {width} numbers: {ways}."
     if protocol == "laptop" or (protocol is None and shorter_side <= SMALL_SIDE):
         size, trunk = "a small network", "small_conv"
         if seconds < SHORT:
             size, trunk = "a very small network, so that many trainings fit the time,", "folded_conv"
-        overrides |= {"data.prepared": max(16, shorter_side), "trunk": trunk}
+        overrides: dict[str, Value] = {"data.prepared": max(16, shorter_side), "trunk": trunk}
         if not is_one_size:
             overrides |= {"transform": "mlrc2020", "transform.side": max(16, shorter_side // 16 * 16)}
         way = f"{size} is trained from scratch ({trunk}); a large pretrained one would see too few pixels"
         return "laptop", overrides, f"Images of about {shorter_side} pixels: {way}."
-    overrides |= {"data.prepared": 0, "training.batch_size": 128}
-    overrides |= {"optimiser.name": "adam", "optimiser.weight_decay": 0.0}
+    optimiser: dict[str, Value] = {"optimiser.name": "adam", "optimiser.weight_decay": 0.0}
     ways = "first, then heads on its features, then its last stages as far as the time allows"
     way = f"a pretrained network embeds each once. The frozen network comes {ways}"
+    overrides = {"data.prepared": 0, "training.batch_size": 128, **optimiser}
     return "photographs", overrides, f"Photographs of about {shorter_side} pixels: {way}."
