@@ -74,7 +74,6 @@ class Feed:
         self._loggers.pop(record.name, None)
 
     def close(self) -> None:
-        """Close the runs that have not ended."""
         for run in self._loggers:
             self._each(run, lambda logger: logger.close("stopped"))
 

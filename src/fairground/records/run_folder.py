@@ -125,7 +125,6 @@ def stored_spec(folder: RunFolder, overrides: Overrides | None = None, *, origin
 
 
 def checkpoints_newest_first(folder: Path) -> list[Path]:
-    """Return the JSON files of all checkpoints in a folder, readable or not."""
     return sorted(folder.glob("[0-9]*.json"), reverse=True)
 
 

@@ -205,7 +205,6 @@ class Store:
         return _read_record(RunFolder(self.root, self.resolve(name)).record)
 
     def resolve(self, name: str) -> str:
-        """Return the whole name of a run from its beginning; refuse an unknown or ambiguous one."""
         return name if changes(self.root, [name]) else resolved(name, sorted(changes(self.root)), self.root)
 
     def history(self, name: str) -> list[RunRecord]:
@@ -218,7 +217,6 @@ class Store:
         return [name for (name,) in self._rows("name", filters)]
 
     def names_by_method(self, **filters: Unpack[Filters]) -> dict[str, list[str]]:
-        """Return the names of the runs that match, by method."""
         found: dict[str, list[str]] = {}
         for name, method in self._rows("name, method", filters):
             found.setdefault(method, []).append(name)
@@ -276,7 +274,6 @@ class Store:
             raise StoreError(cannot_write(path, error)) from error
 
     def events(self, *, kind: str | None = None, run: str | None = None) -> list[Event]:
-        """Return the events that match, oldest first."""
         path = self.root / EVENTS
         found = []
         for line in read_text(path, error=StoreError).splitlines() if path.exists() else ():

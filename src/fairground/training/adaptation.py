@@ -164,7 +164,6 @@ class Workbench:
         )
 
     def untrained(self, run: RunSpec) -> AdaptedModel:
-        """Return the network as it is, with a head that needs no features."""
         return AdaptedModel(
             model=EmbeddingModel(trunk=self._first_trunk(run), head=self._head(run)).eval(),
             images=self.table.images,

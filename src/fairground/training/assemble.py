@@ -181,7 +181,6 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
 
 
 def require_classes(spec: RunSpec, table: ImageTable, split: SplitRows) -> None:
-    """Refuse a split on which nothing could be selected or measured."""
     asked = spec.evaluation
     require(
         len(split.validation) > 0 or asked.select_on == "test",

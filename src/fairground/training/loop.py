@@ -79,7 +79,6 @@ class Training:
         self.schedule = Schedule(self.spec, self.parts.stepper.optimiser, self.parts.model, self.parts.n_batches)
 
     def train(self) -> None:
-        """Train to the end, from wherever the run is."""
         if self.progress.epoch == 0:
             self.begin()
         epochs, patience = self.spec.training.epochs, self.spec.training.patience

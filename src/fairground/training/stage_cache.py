@@ -73,7 +73,6 @@ class StageCache:
 
     @property
     def block_shape(self) -> tuple[int, ...]:
-        """The shape of one row as it is kept, channels last."""
         return (*self.shape[1:], self.shape[0])
 
     @property
@@ -119,7 +118,6 @@ class StageCache:
         self._write(f"{view}.sums", rows, [np.uint64(_checksum(block)).tobytes() for block in data])
 
     def refuse(self, view: str, row: int) -> None:
-        """Mark a row whose image cannot be read."""
         self._write(f"{view}.sums", np.array([row]), [np.uint64(UNREADABLE).tobytes()])
 
     @contextmanager
