@@ -18,7 +18,8 @@ from fairground.comparison.comparison_result import Comparison
 from fairground.comparison.null_distribution import critical_value, null_distribution_of
 from fairground.comparison.paired_table import layout_of, scatter_of
 from fairground.comparison.run_scores import Runs
-from fairground.comparison.sequential import Plan, in_question, look
+from fairground.comparison.sequential import in_question, look
+from fairground.spec.study import UntilSettledSpec
 
 PAGE = Path(__file__).parent.parent / "docs" / "fairness.md"
 METHODS = (4, 8, 16, 31)
@@ -189,7 +190,7 @@ def _more_seeds() -> Table:
     )
 
 
-def run_in_waves(scores: Array, plan: Plan, *, margin: float = 0.0) -> tuple[Comparison, int]:
+def run_in_waves(scores: Array, plan: UntilSettledSpec, *, margin: float = 0.0) -> tuple[Comparison, int]:
     """Return the last comparison of a study in waves and how many runs it took; `scores` are (methods, limit)."""
     k = len(scores)
     table = np.full(scores.shape, np.nan)
@@ -200,7 +201,7 @@ def run_in_waves(scores: Array, plan: Plan, *, margin: float = 0.0) -> tuple[Com
         for name in active:
             table[int(name), :n] = scores[int(name), :n]
         runs = Runs(names=names, seeds=seeds[:n], table=table[:, :n])
-        found = look(runs, plan, number, found, margin=margin)
+        found = look(runs, plan, number, found, margin=margin, higher_is_better=True)
         active = in_question(found)
         if not active:
             break
@@ -208,7 +209,7 @@ def run_in_waves(scores: Array, plan: Plan, *, margin: float = 0.0) -> tuple[Com
     return found, int((~np.isnan(table)).sum())
 
 
-def in_waves(k: int, ahead: float, shape: str, plan: Plan, *, n_studies: int) -> tuple[float, float, float]:
+def in_waves(k: int, ahead: float, shape: str, plan: UntilSettledSpec, *, n_studies: int) -> tuple[float, float, float]:
     """Return shares of studies with a false verdict and with the best found, and seeds per method."""
     random = np.random.default_rng([5, k, SHAPES.index(shape), round(10 * ahead)])
     truth = np.where(np.arange(k) == 0, ahead, 0.0)
@@ -233,7 +234,7 @@ def fixed_seeds(k: int, ahead: float, shape: str, share: float, *, limit: int = 
 
 
 def _sequential() -> Table:
-    plan = Plan()
+    plan = UntilSettledSpec()
     rows = []
     for k, ahead, shape, n_studies in (
         (4, 0.0, SHAPES[0], N_SEQUENTIAL),

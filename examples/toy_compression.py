@@ -24,13 +24,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from fairground.contracts.tuples import Pairs
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from torch import Tensor, nn
 from torch.nn import functional
 
+from fairground.contracts.loss import Pairs
 from fairground.losses import ContrastiveLoss
 from fairground.miners import AllTuplesMiner
 

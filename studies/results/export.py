@@ -19,8 +19,8 @@ from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
 from fairground.spec.identity import canonical_json, name_of, to_plain
 from fairground.spec.study import StudyJob, StudySpec, jobs_of
+from fairground.studies.final_runs import Seal
 from fairground.studies.folder import TrialStore, begun_studies, folder_of
-from fairground.studies.select import Seal
 
 RECORDS = Path("docs/results/records")
 #: metrics whose every epoch is kept
