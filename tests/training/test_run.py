@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from fairground.commands.list_show import record_lines
 from fairground.errors import InputError, SealError, StoreError
 from fairground.records.events import Note
 from fairground.records.run_folder import RunFolder, locked
@@ -48,6 +49,15 @@ def test_the_same_spec_and_seed_give_the_same_digits_and_another_seed_others(tmp
     assert torch.equal(torch.get_rng_state(), before), "a run leaves the caller's random stream alone"
     assert run(tiny(), home=tmp_path / "b").digits() == first.digits()
     assert run(tiny("seed=1"), home=tmp_path / "c").score("map@r") != first.score("map@r")
+
+
+def test_patience_ends_a_run_when_nothing_was_better_for_more_than_so_many_epochs(tmp_path: Path) -> None:
+    words = ("training.epochs=9", "training.patience=2", "optimiser.lr=0.0", "training.batches_per_epoch=1")
+    record = run(tiny(*words, "training.freeze_batch_norm=stats"), home=tmp_path)
+    # Nothing changes, so that the first trained epoch stays the best.
+    assert (record.best_epoch, record.epochs[-1].epoch) == (1, 4)
+    line = "  stopped after epoch 4 of 9: no better validation score since epoch 1 (training.patience=2)"
+    assert line in list(record_lines(record))
 
 
 def test_a_loss_that_is_not_finite_ends_the_run_as_diverged_with_step_and_cause(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fairground.commands.command import Answer
 from fairground.commands.options import HOME, Home, home_argument
@@ -107,6 +107,12 @@ def record_lines(record: "RunRecord") -> Iterator[str]:
         trained = "untrained" if row.loss is None else f"loss {row.loss:.4f}"
         mark = "<-\xa0selected" if row.epoch == record.best_epoch else ""
         yield scores(f"  epoch {row.epoch:>3}  {trained:<14}", dict(row.validation), mark)
+    training: Any = record.spec.get("training", {})
+    if record.state == "done" and record.epochs and training.get("patience"):
+        last, epochs = record.epochs[-1].epoch, training["epochs"]
+        since = f"no better validation score since epoch {record.best_epoch} (training.patience={training['patience']})"
+        if last < epochs:
+            yield f"  stopped after epoch {last} of {epochs}: {since}"
     for split in ("validation", "test"):
         if found := {score.metric: score.value for score in record.scores if score.split == split}:
             yield scores(f"  {split:<10}", found)
