@@ -165,9 +165,9 @@ def test_a_study_waits_for_its_selection_and_then_for_its_final_runs(home):
     counts = [card[key] for key in ("is_sealed", "n_ended", "n_trials", "n_final", "share")]
     assert counts == [True, 0, 8, 8, 0]
     with watching(home, "tiny") as server:
-        assert "until then the test split is sealed" in get(server, f"/study/{folder.hash}")[2]
+        assert "until then the test split is sealed" in get(server, f"/study/{folder.path.name}")[2]
         Seal(Store(home), study).end_selection({})
-        assert wait_for(lambda: "has no final run yet" in get(server, f"/study/{folder.hash}")[2])
+        assert wait_for(lambda: "has no final run yet" in get(server, f"/study/{folder.path.name}")[2])
         assert get(server, "/runs")[0] == 404
         assert "tiny" in get(server)[2]
     broken = home / "studies" / "broken"
