@@ -110,7 +110,7 @@ def record_lines(record: "RunRecord") -> Iterator[str]:
     training: Any = record.spec.get("training", {})
     if record.state == "done" and record.epochs and training.get("patience"):
         last, epochs = record.epochs[-1].epoch, training["epochs"]
-        since = f"no better validation score since epoch {record.best_epoch} (training.patience={training['patience']})"
+        since = f"no better score since epoch {record.best_epoch} (training.patience={training['patience']})"
         if last < epochs:
             yield f"  stopped after epoch {last} of {epochs}: {since}"
     for split in ("validation", "test"):
