@@ -1,6 +1,7 @@
 """Every loss against its counterpart in pytorch-metric-learning, every kernel against its formula; and peak memory.
 
-Peers come from the table the tests compare values over, so that only equal functions are timed against each other.
+Peers are functions equal to ours (`benchmarks.peers`). SmoothAP has none: the peer's is another function unless there
+are as many classes as samples in each.
 """
 
 import json
@@ -15,10 +16,10 @@ from time import perf_counter
 
 import torch
 from tests.losses.fixtures import build
-from tests.losses.peers import PEERS, pair_up
 from torch import nn
 
 from benchmarks.harness import Table, best_times, geometric_mean, milliseconds
+from benchmarks.peers import PEERS
 from fairground.contracts.loss import Loss, LossInputs
 from fairground.spec.catalogue import list_room
 
@@ -73,15 +74,13 @@ def _speed(size: int, per_class: int) -> Table:
     embeddings, labels = _batch(size, per_class)
     rows, ratios = [], []
     for name in list_room("losses"):
-        # SmoothAP of the peer is another function unless there are as many classes as samples in each.
-        peer = next((peer for peer in PEERS.get(name, []) if "square" not in peer.needs), None)
         torch.manual_seed(0)
+        settings, peer = PEERS.get(name, ({}, None))
+        ours = _step(build(name, n_classes=n_classes, embedding_dim=DIMENSION, **settings), embeddings, labels)
         if peer is None:
-            ours = _step(build(name, n_classes=n_classes, embedding_dim=DIMENSION), embeddings, labels)
             rows.append([name, milliseconds(best_times({"ours": ours})["ours"]), NONE, NONE])
             continue
-        ours_loss, theirs_loss = pair_up(peer, name, n_classes, DIMENSION, torch.float32)
-        times = _race(_step(ours_loss, embeddings, labels), _step(theirs_loss, embeddings, labels))
+        times = _race(ours, _step(peer(n_classes, DIMENSION), embeddings, labels))
         ratio = times["theirs"] / times["ours"]
         ratios.append(ratio)
         rows.append([name, milliseconds(times["ours"]), milliseconds(times["theirs"]), f"{ratio:.1f}x"])

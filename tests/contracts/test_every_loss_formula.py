@@ -210,12 +210,3 @@ def test_embeddings_too_long_to_be_squared_keep_their_direction(name):
     for value in (lambda loss, x: loss(x, labels, generator=seeded()), lambda loss, x: formula(loss, x, labels)):
         ours, theirs = (value(build(name, torch.float32).eval(), x) for x in (1e30 * embeddings, embeddings))
         agree([ours], [theirs], 1e-4, name)
-
-
-def test_a_loss_without_a_kernel_is_its_formula():
-    class PlainLoss(Loss):
-        def formula(self, embeddings, labels, tuples, *, generator):
-            return embeddings.square().sum()
-
-    embeddings, labels = batch(3)
-    assert PlainLoss()(embeddings, labels) == embeddings.square().sum()

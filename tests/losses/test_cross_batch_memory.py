@@ -49,17 +49,6 @@ def test_agrees_with_a_loop_over_the_pool(loss):
     assert memory(X, F8).item() == pytest.approx(expected, abs=1e-12)
 
 
-def test_agrees_with_pytorch_metric_learning():
-    peers = pytest.importorskip("pytorch_metric_learning.losses")
-    peer = peers.CrossBatchMemory(peers.ContrastiveLoss(), embedding_size=4, memory_size=64)
-    memory = _build(size=64)
-    generator = torch.Generator().manual_seed(0)
-    for _ in range(5):
-        batch = torch.randn(8, 4, generator=generator, dtype=torch.float64)
-        labels = torch.randint(4, (8,), generator=generator)
-        assert memory(batch, labels).item() == pytest.approx(peer(batch, labels).item(), abs=1e-12)
-
-
 def test_only_the_batch_learns():
     memory = _build()
     first = X.clone().requires_grad_()

@@ -69,28 +69,3 @@ def test_blocks_change_neither_value_nor_gradient_of_kernel_and_formula(loss, sm
     small_blocks()
     found = [value_and_gradients(loss, *one, call) for one in batches for call in calls]
     torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-11)
-
-
-@pytest.mark.parametrize("loss", [losses.NtXentLoss(), losses.ContrastiveLoss()], ids=lambda loss: type(loss).__name__)
-def test_equal_to_the_whole_matrix_at_4096(loss, monkeypatch):
-    embeddings, labels = batch(4096, 32, 800, torch.float32)
-    expected = value_and_gradients(loss, embeddings, labels)
-    monkeypatch.setattr(reductions, "LARGEST_MATRIX", 2**20)
-    torch.testing.assert_close(value_and_gradients(loss, embeddings, labels), expected, rtol=1e-5, atol=1e-6)
-
-
-def test_accumulated_over_chunks_a_large_batch_takes_the_same_step(small_blocks):
-    draw = torch.Generator().manual_seed(3)
-    inputs, labels = torch.randn(120, 20, generator=draw), torch.randint(30, (120,), generator=draw)
-    network, loss = torch.nn.Linear(20, 8), losses.MultiSimilarityLoss()
-    torch.nn.init.normal_(network.weight, generator=draw)
-    loss(network(inputs), labels).backward()
-    expected = network.weight.grad.clone()
-    small_blocks()
-    network.zero_grad()
-    # The gradient cache: embed without a graph, take the loss's gradient, then backpropagate chunk by chunk.
-    embeddings = torch.cat([network(chunk).detach() for chunk in inputs.split(16)]).requires_grad_()
-    loss(embeddings, labels).backward()
-    for chunk, gradient in zip(inputs.split(16), embeddings.grad.split(16), strict=True):
-        network(chunk).backward(gradient)
-    torch.testing.assert_close(network.weight.grad, expected, rtol=1e-5, atol=1e-7)

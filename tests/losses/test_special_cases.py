@@ -183,22 +183,6 @@ def test_both_parts_of_the_angular_loss_draw_the_same_random_positives():
         assert both(X, F8, generator=_seeded(seed)).item() == pytest.approx(2 * first + second, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("name", "settings", "on_sphere"),
-    [
-        ("angular", {}, True),
-        ("angular", {"npair_weight": 1.0}, False),
-        ("angular", {"npair_weight": 1.0, "normalise": True}, True),
-        ("generalised_lifted_structure", {}, False),
-        ("generalised_lifted_structure", {"normalise": True}, True),
-        ("n_pair", {}, False),
-        ("n_pair", {"normalise": True}, True),
-    ],
-)
-def test_a_loss_says_whether_it_compares_unit_vectors(name, settings, on_sphere):
-    assert build(name, **settings).on_sphere == on_sphere
-
-
 @pytest.mark.parametrize("labels", [F8, F8B])
 def test_the_rates_of_the_circle_loss_are_constants_to_the_gradient(labels):
     leaf, every = X.clone().requires_grad_(), oracles.Tuples(labels)

@@ -10,32 +10,10 @@ from fairground.errors import DataError
 from fairground.samplers._class_draws import (
     ClassRows,
     draw_candidates,
-    draw_distinct,
     draw_distinct_rows,
     draw_subsets,
-    mark_repeats,
 )
-from tests.samplers.splits import class_counts, even_split, seeded, uneven_split
-
-LABELS = torch.tensor([7, -2, 7, 9, 7, -2])
-
-
-def test_classes_are_numbered_in_order_of_label():
-    classes = ClassRows(LABELS)
-    assert classes.n_classes == 3
-    assert classes.sizes.tolist() == [2, 3, 1]
-    assert classes.group.tolist() == [1, 0, 1, 2, 1, 0]
-    assert classes.rows.tolist() == [1, 5, 0, 2, 4, 3]
-
-
-def test_drawn_rows_are_of_their_class_and_differ():
-    classes = ClassRows(LABELS)
-    for seed in range(20):
-        rows = classes.draw(torch.tensor([1, 0, 2, 1]), 2, seeded(seed)).tolist()
-        assert set(rows[0]) < {0, 2, 4}
-        assert set(rows[1]) == {1, 5}
-        assert rows[2] == [3, 3]
-        assert all(len(set(row)) == 2 for row in (rows[0], rows[1], rows[3]))
+from tests.samplers.splits import class_counts, even_split, seeded
 
 
 def test_partners_differ_from_all_picks_and_from_each_other_while_there_are_enough():
@@ -90,24 +68,6 @@ def test_without_replacement_classes_are_even_and_rows_differ(pool):
             assert len(set(batch.tolist())) == 8
 
 
-def test_with_replacement_a_class_may_come_up_again():
-    labels = even_split(n_classes=6, size=30)
-    repeats = 0
-    for seed in range(10):
-        rows, batches = drawn_from(labels, 24, replace_classes=True, seed=seed)
-        assert len(set(rows.tolist())) == len(rows) <= 24
-        repeats += sum(max(class_counts(labels, rows[batch]).values()) > 2 for batch in batches)
-    assert repeats > 0
-
-
-def test_small_classes_give_what_they_have():
-    labels = uneven_split()
-    rows, batches = drawn_from(labels, 200, n_slots=10, per_class=4)
-    assert len(set(rows.tolist())) == len(rows)
-    assert batches.shape == (5, 40)
-    assert class_counts(labels, rows[batches[0]]) == dict.fromkeys(range(10), 4)
-
-
 def close_to_uniform(counts, outcomes, n_draws):
     """Every outcome within five standard deviations of its share; the seeds are fixed, so this never flickers."""
     share = n_draws / len(outcomes)
@@ -140,17 +100,3 @@ def test_too_few_give_all_there_are_and_then_repeats(many, monkeypatch):
         rows = draw_subsets(limits, 4, seeded(seed)).tolist()
         assert [len(set(row)) for row in rows] == [1, 2, 3, 4, 4, 4]
         assert all(0 <= number < limit for row, limit in zip(rows, limits.tolist(), strict=True) for number in row)
-
-
-@pytest.mark.parametrize(("n", "k"), [(5, 5), (100, 7), (100_000, 56), (3, 0)])
-def test_distinct_numbers_are_distinct(n, k):
-    drawn = draw_distinct(n, k, seeded()).tolist()
-    assert len(drawn) == len(set(drawn)) == k
-    assert all(0 <= number < n for number in drawn)
-    for row in draw_distinct_rows(n, k, 50, seeded()).tolist():
-        assert len(set(row)) == k
-
-
-def test_repeats_are_marked_from_the_second_on():
-    marks = mark_repeats(torch.tensor([[3, 1, 3, 3, 1], [1, 2, 3, 4, 5]]))
-    assert marks.tolist() == [[False, False, True, True, True], [False] * 5]
