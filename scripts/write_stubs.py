@@ -8,11 +8,12 @@ that signatures are never written twice; only the list of names is, and that is 
 """
 
 import argparse
+import ast
 import sys
+from collections import Counter
 from pathlib import Path
 
 import fairground
-from fairground import evaluation
 from fairground.spec import catalogue
 
 PACKAGE = Path(fairground.__file__).parent
@@ -22,9 +23,9 @@ HEAD = "# Written by scripts/write_stubs.py, which `make format` runs: do not ed
 def stubs() -> dict[Path, str]:
     """Return the text of every stub by its path."""
     found = {PACKAGE / room / "__init__.pyi": _room(room) for room in catalogue.ROOMS}
-    found[PACKAGE / "evaluation" / "__init__.pyi"] = _stub(
-        [(f"fairground.evaluation.{home}", name) for name, home in evaluation._HOMES.items()]
-    )
+    for init in PACKAGE.glob("*/__init__.py"):
+        if "lazy_names(__name__)" in init.read_text(encoding="utf-8"):
+            found[init.with_suffix(".pyi")] = _stub(_defined(init.parent))
     found[PACKAGE / "__init__.pyi"] = _front_door()
     return found
 
@@ -33,6 +34,25 @@ def _room(room: str) -> str:
     return _stub(
         [(f"fairground.{room}.{word}", catalogue.class_name(room, word)) for word in catalogue.list_room(room)]
     )
+
+
+def _defined(room: Path) -> list[tuple[str, str]]:
+    """Return every public name that one file of a room alone defines, with that file's module."""
+    files = {path.stem: ast.parse(path.read_bytes()) for path in room.glob("*.py") if not path.stem.startswith("_")}
+    found = [(f"fairground.{room.name}.{stem}", name) for stem, tree in files.items() for name in _names(tree)]
+    counts = Counter([*files, *(name for _, name in found)])
+    return [(module, name) for module, name in found if counts[name] == 1]
+
+
+def _names(tree: ast.Module) -> set[str]:
+    """Return the public names that a module defines at its top level."""
+    names: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        names |= {part.id for target in targets if target for part in ast.walk(target) if isinstance(part, ast.Name)}
+    return {name for name in names if not name.startswith("_")}
 
 
 def _front_door() -> str:

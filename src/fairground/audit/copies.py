@@ -21,8 +21,7 @@ from PIL import Image
 from fairground.contracts.table import Images, ImageTable
 from fairground.errors import DataError
 from fairground.files import read_bytes
-from fairground.loading.decoding import for_each
-from fairground.loading.image_dataset import ImageFiles, shrunk_picture
+from fairground.loading import ImageFiles, for_each, shrunk_picture
 
 #: called with the number of images done and the number of images
 Progress = Callable[[int, int], None]

@@ -13,8 +13,7 @@ from fairground.comparison.fairness_rules import UNSAID, Difference, Evidence, f
 from fairground.comparison.run_scores import seed_of
 from fairground.errors import require
 from fairground.records.record import Provenance, RunRecord, SplitName, one_of_each_spec
-from fairground.spec.space import end_of
-from fairground.spec.study import SeedProcedure
+from fairground.spec import SeedProcedure, end_of
 
 #: the methods concerned, a sentence, and why it matters
 Found = Iterator[tuple[tuple[str, ...], str, str]]

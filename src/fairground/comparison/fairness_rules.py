@@ -12,8 +12,7 @@ from functools import cached_property
 from fairground.comparison.comparison_result import Comparison
 from fairground.comparison.run_scores import seed_of
 from fairground.records.record import RunRecord, SplitName, one_of_each_spec
-from fairground.spec.declarations import declared
-from fairground.spec.identity import flatten
+from fairground.spec import declared, flatten
 
 #: what is compared, and so may differ
 COMPARED = ("loss", "miner", "regulariser", "sampler", "optimiser.loss_lr", "optimiser.loss_weight_decay")

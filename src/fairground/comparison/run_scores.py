@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from fairground.errors import require
 from fairground.records.record import RunRecord, one_of_each_spec
-from fairground.spec.identity import NAME_LENGTH, canonical_json
-from fairground.spec.settings import Value
+from fairground.spec import NAME_LENGTH, Value, canonical_json
 
 #: for each method the value of each seed, or its values per fold
 Values = Mapping[str, Mapping[Any, float | Mapping[Any, float]]]

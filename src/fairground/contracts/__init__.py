@@ -1,1 +1,5 @@
 """What each kind of part promises."""
+
+from fairground.spec.catalogue import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -7,7 +7,6 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
 
 from fairground.contracts.table import Images
 from fairground.errors import require
@@ -25,7 +24,7 @@ class Preprocessing:
     scale: float = 255.0
     order: Literal["rgb", "bgr"] = "rgb"
 
-    def apply(self, images: Tensor) -> Tensor:
+    def apply(self, images: torch.Tensor) -> torch.Tensor:
         """Return uint8 RGB images (n, 3, h, w), or gray ones (n, 1, h, w), as the network wants them."""
         if images.shape[1] == 1:
             images = images.expand(-1, 3, -1, -1)
@@ -67,12 +66,12 @@ class Batch(NamedTuple):
     they are asked for, the same each time.
     """
 
-    chunks: Collection[Tensor]
-    labels: Tensor
-    rows: Tensor
+    chunks: Collection[torch.Tensor]
+    labels: torch.Tensor
+    rows: torch.Tensor
 
     @property
-    def images(self) -> Tensor:
+    def images(self) -> torch.Tensor:
         """The images (b, c, h, w) in one piece."""
         pieces = list(self.chunks)
         return pieces[0] if len(pieces) == 1 else torch.cat(pieces)
@@ -87,18 +86,18 @@ class Mixing(NamedTuple):
     """
 
     weight: float
-    partner: Tensor
+    partner: torch.Tensor
     stage: int
-    gather: Callable[[Tensor], Tensor] | None = None
+    gather: Callable[[torch.Tensor], torch.Tensor] | None = None
 
 
-def mix(hidden: Tensor, mixing: Mixing) -> Tensor:
+def mix(hidden: torch.Tensor, mixing: Mixing) -> torch.Tensor:
     """Return every hidden state mixed with its partner's."""
     batch = hidden if mixing.gather is None else mixing.gather(hidden)
     return mixing.weight * hidden + (1 - mixing.weight) * batch[mixing.partner]
 
 
-class Trunk(nn.Module, ABC):
+class Trunk(torch.nn.Module, ABC):
     """Images to features. `stages` run one after another, so that a regulariser may mix samples between them.
 
     A trunk declares the `preprocessing` its weights expect; `assemble` hands it to the transform. `published` are the
@@ -115,12 +114,12 @@ class Trunk(nn.Module, ABC):
 
     #: width of the feature vectors
     n_features: int
-    stages: nn.ModuleList
+    stages: torch.nn.ModuleList
     preprocessing: Preprocessing = IMAGENET
     n_frozen: int = 0
     is_past_frozen: bool = False
 
-    def forward(self, images: Tensor, mixing: Mixing | None = None) -> Tensor:
+    def forward(self, images: torch.Tensor, mixing: Mixing | None = None) -> torch.Tensor:
         """Return features (n, n_features) of images (n, c, h, w); samples are mixed before a stage that trains."""
         hidden = images if self.is_past_frozen else self.frozen_output(images)
         for number in range(self.n_frozen, len(self.stages)):
@@ -129,14 +128,14 @@ class Trunk(nn.Module, ABC):
             hidden = self.stages[number](hidden)
         return self.pool(hidden)
 
-    def frozen_output(self, images: Tensor) -> Tensor:
+    def frozen_output(self, images: torch.Tensor) -> torch.Tensor:
         """Return what the frozen stages make of images; features (n, n_features) where every stage is frozen."""
         hidden = images
         for number in range(self.n_frozen):
             hidden = self.stages[number](hidden)
         return self.pool(hidden) if 0 < self.n_frozen == len(self.stages) else hidden
 
-    def pool(self, hidden: Tensor) -> Tensor:
+    def pool(self, hidden: torch.Tensor) -> torch.Tensor:
         """Return feature vectors from what the last stage gives; the mean over the image where it is one."""
         return hidden.flatten(2).mean(2) if hidden.ndim > 2 else hidden
 
@@ -153,14 +152,14 @@ class PhotoTrunk(Trunk):
         )
 
 
-class InColour(nn.Module):
+class InColour(torch.nn.Module):
     """Gray images become three equal channels; a view, so it costs nothing."""
 
-    def forward(self, images: Tensor) -> Tensor:
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
         return images.expand(-1, 3, -1, -1) if images.shape[1] == 1 else images
 
 
-class Head(nn.Module, ABC):
+class Head(torch.nn.Module, ABC):
     """Features to embeddings; constructors take `*, n_features: int, embedding_dim: int`.
 
     A head that starts from the data sets `needs_features`; training then calls `fit` once before the first step, or
@@ -171,11 +170,11 @@ class Head(nn.Module, ABC):
     needs_labels: ClassVar[bool] = False
     embedding_dim: int
 
-    def fit(self, blocks: Iterable[Tensor]) -> None:
+    def fit(self, blocks: Iterable[torch.Tensor]) -> None:
         """Take the trunk's features of the whole training split, a block (n, n_features) at a time."""
         return
 
-    def fit_classes(self, blocks: Iterable[Tensor], labels: Tensor) -> None:
+    def fit_classes(self, blocks: Iterable[torch.Tensor], labels: torch.Tensor) -> None:
         """Take the same with the class of every row, in the order of the rows."""
         return
 
@@ -186,15 +185,15 @@ class AffineHead(Head):
     def __init__(self, n_features: int, embedding_dim: int, *, bias: bool = True) -> None:
         super().__init__()
         self.embedding_dim = embedding_dim
-        self.layer = nn.Linear(n_features, embedding_dim, bias=bias)
+        self.layer = torch.nn.Linear(n_features, embedding_dim, bias=bias)
 
-    def start_at(self, weight: Tensor, bias: Tensor) -> None:
+    def start_at(self, weight: torch.Tensor, bias: torch.Tensor) -> None:
         with torch.no_grad():
             self.layer.weight.copy_(weight)
             self.layer.bias.copy_(bias)
 
-    def forward(self, features: Tensor) -> Tensor:
-        embeddings: Tensor = self.layer(features)
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        embeddings: torch.Tensor = self.layer(features)
         return embeddings
 
 
@@ -207,7 +206,7 @@ class Augmentation:
     """
 
     n: int
-    make: Callable[[slice], Tensor]
+    make: Callable[[slice], torch.Tensor]
 
 
 class Transform(ABC):
@@ -218,11 +217,11 @@ class Transform(ABC):
     """
 
     @abstractmethod
-    def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Tensor:
+    def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> torch.Tensor:
         """Return the images of `rows` augmented, as floats (n, c, h, w)."""
 
     @abstractmethod
-    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
+    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> torch.Tensor:
         """Return the images of `rows` plain, as floats (n, c, h, w)."""
 
     def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
@@ -242,6 +241,6 @@ class PlannedTransform(Transform):
     def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
         """Draw all that the images of `rows` need, in O(n) memory; return how to make them."""
 
-    def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Tensor:
+    def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> torch.Tensor:
         """Return the images of `rows` augmented, as floats (n, c, h, w)."""
         return self.plan(images, rows, generator).make(slice(0, len(rows)))

@@ -11,19 +11,17 @@ from typing import ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor
 from torch.utils.data import Sampler
 
 from fairground.contracts.choices import ChecksChoices
 from fairground.errors import DataError, require
-from fairground.spec.identity import child_seed
-from fairground.spec.space import Choice, Range, Real
+from fairground.spec import Choice, Range, Real, child_seed
 
 #: what the files of these parts need beside what is defined here
 __all__ = ["Choice", "DataError", "Real", "require"]
 
 #: one whole number per image of the training split
-Labels = Tensor | np.ndarray
+Labels = torch.Tensor | np.ndarray
 
 
 @dataclass
@@ -53,7 +51,7 @@ class BatchSampler(ChecksChoices, Sampler[list[int]], ABC):
     tunable: ClassVar[Mapping[str, Range]] = {}
     needs_embeddings: ClassVar[bool] = False
     _seed: int = 0
-    _plan: Tensor | None = None
+    _plan: torch.Tensor | None = None
     _n_dealt: int = 0
     _next_epoch: int = 0
     _pass: _Pass | None = None
@@ -73,7 +71,7 @@ class BatchSampler(ChecksChoices, Sampler[list[int]], ABC):
         """The number of batches in one natural pass over the split."""
 
     @abstractmethod
-    def plan(self, generator: torch.Generator) -> Tensor:
+    def plan(self, generator: torch.Generator) -> torch.Tensor:
         """Return the rows (k, batch_size) of the next k batches, for some k of at least one."""
 
     def __len__(self) -> int:
@@ -103,7 +101,7 @@ class BatchSampler(ChecksChoices, Sampler[list[int]], ABC):
         if self._pass is None or not self._pass.is_loaded or self._pass.epoch != epoch:
             self._pass, self._next_epoch = None, epoch
 
-    def draw(self, generator: torch.Generator) -> Tensor:
+    def draw(self, generator: torch.Generator) -> torch.Tensor:
         """Return the rows (batch_size,) of the next batch."""
         if self._plan is None or self._n_dealt == len(self._plan):
             self._plan = self.plan(generator)
@@ -115,15 +113,15 @@ class BatchSampler(ChecksChoices, Sampler[list[int]], ABC):
         """Put the old plan aside; called before an epoch's first `draw`, which makes the new one."""
         self._plan = None
 
-    def fill(self, embeddings: Tensor) -> None:
+    def fill(self, embeddings: torch.Tensor) -> None:
         """Take the embeddings (n, d) of the complete split, made before training."""
         return
 
-    def observe(self, rows: Tensor, embeddings: Tensor) -> None:
+    def observe(self, rows: torch.Tensor, embeddings: torch.Tensor) -> None:
         """Take the detached embeddings (b, d) of the batch just trained on."""
         return
 
-    def state_dict(self) -> dict[str, Tensor]:
+    def state_dict(self) -> dict[str, torch.Tensor]:
         """Return everything that decides what is drawn next; live tensors, not copies.
 
         A generator that the caller passes to `draw` is the caller's to keep; the one of `__iter__` is part of it.
@@ -136,7 +134,7 @@ class BatchSampler(ChecksChoices, Sampler[list[int]], ABC):
             state["epoch"] = torch.tensor(self._next_epoch)
         return state
 
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+    def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
         """Take back what `state_dict` gave."""
         self._plan = state["plan"].clone() if "plan" in state else None
         self._n_dealt = int(state["n_dealt"]) if "plan" in state else 0
@@ -165,7 +163,7 @@ class BatchSampler(ChecksChoices, Sampler[list[int]], ABC):
         return self._pass
 
 
-def label_tensor(labels: Labels) -> Tensor:
+def label_tensor(labels: Labels) -> torch.Tensor:
     """Return labels (n,) as a tensor, from torch or numpy."""
     try:
         return torch.as_tensor(labels)

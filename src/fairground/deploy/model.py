@@ -15,18 +15,14 @@ from typing import IO
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
 
-from fairground.contracts.model import Transform
-from fairground.contracts.table import Images
+from fairground.contracts import Images, Transform
 from fairground.deploy.inputs import Embeddable, EmbeddingInputs, Tell, read_inputs
 from fairground.deploy.metadata import ModelMetadata
 from fairground.errors import DataError, StoreError, require
 from fairground.evaluation.embed import PIXELS
 from fairground.files import cannot_write, write_atomically
-from fairground.loading.decoding import read_ahead
-from fairground.loading.transform_steps import gray
+from fairground.loading import gray, read_ahead
 from fairground.training.model import EmbeddingModel
 
 #: rows read at once: as many pictures as fit in memory twice, or rows of features
@@ -34,16 +30,16 @@ PICTURES = 128
 FEATURES = 4096
 
 
-class Embedder(nn.Module):
+class Embedder(torch.nn.Module):
     """From a transform's output to the embeddings that are compared: of unit length if `normalise`."""
 
     def __init__(self, model: EmbeddingModel, *, normalise: bool) -> None:
         super().__init__()
         self.model, self.normalise = model, normalise
 
-    def forward(self, inputs: Tensor) -> Tensor:
-        embeddings: Tensor = self.model(inputs)
-        return functional.normalize(embeddings, dim=1) if self.normalise else embeddings
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        embeddings: torch.Tensor = self.model(inputs)
+        return torch.nn.functional.normalize(embeddings, dim=1) if self.normalise else embeddings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +64,7 @@ class UsableModel:
         embedder = Embedder(self.network, normalise=self.metadata.normalise and not raw).eval()
         begins = range(0, len(images), step)
 
-        def read(begin: int) -> Tensor:
+        def read(begin: int) -> torch.Tensor:
             return self.transform.evaluate(wanted, np.arange(begin, min(begin + step, len(images))), self.device)
 
         for begin, inputs in zip(begins, read_ahead(read, begins), strict=True):
@@ -95,7 +91,7 @@ class ResizedImages(Images):
     def prepare(self, tell: Tell | None = None) -> None:
         self.source.prepare(tell)
 
-    def take(self, rows: np.ndarray) -> Tensor:
+    def take(self, rows: np.ndarray) -> torch.Tensor:
         """Return the whole images of `rows`, stretched to the model's size where they have another."""
         sizes = None if self.size is None else self.source.sizes(rows)
         if sizes is None or bool((sizes == np.array(self.size)).all()):
@@ -110,13 +106,13 @@ class ResizedImages(Images):
     def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
         return self.source.sizes(rows, shorter_side=shorter_side)
 
-    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
+    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> torch.Tensor:
         return self._recoloured(self.source.crops(rows, boxes, side, shorter_side=shorter_side))
 
     def fingerprint(self) -> str:
         return self.source.fingerprint()
 
-    def _recoloured(self, pixels: Tensor) -> Tensor:
+    def _recoloured(self, pixels: torch.Tensor) -> torch.Tensor:
         if pixels.shape[1] == self._channels:
             return pixels
         return pixels.expand(-1, 3, -1, -1) if self._channels == 3 else gray(pixels).to(torch.uint8)

@@ -26,21 +26,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from fairground import __version__
 from fairground.deploy.metadata import DATA_GONE, MeasuredScore, ModelMetadata, OnnxInput, Threshold, card_of
 from fairground.deploy.model import Embedder, UsableModel, resized_images
 from fairground.errors import DataError, FairgroundError, InputError, StoreError, require
-from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
+from fairground.evaluation import GENUINE_LIMIT, Bootstrap, BootstrapInterval, EmbeddingView, evaluate_in_detail
 from fairground.evaluation.embed import embed
-from fairground.evaluation.embedding_view import GENUINE_LIMIT, EmbeddingView
-from fairground.evaluation.metric_scores import evaluate_in_detail
 from fairground.files import read_bytes, read_text, write_atomically
 from fairground.loading.image_dataset import ImagesInMemory
-from fairground.records.arrays import array_names, read_arrays
-from fairground.records.run_folder import RunFolder, resolve_run, stored_spec
-from fairground.records.store import Store
+from fairground.records import RunFolder, Store, array_names, read_arrays, resolve_run, stored_spec
 from fairground.spec.run import ComponentSpec, RunSpec, TrainingSpec
 from fairground.training.assemble import Assembled, build, build_model
 from fairground.training.checkpoint import from_bytes, to_bytes
@@ -276,7 +271,7 @@ def write_onnx(model: UsableModel, path: Path) -> OnnxInput:
     return OnnxInput(shape=tuple(inputs.shape[1:]), largest_difference=worst, **scaling)
 
 
-def example_inputs(model: UsableModel, n: int) -> Tensor:
+def example_inputs(model: UsableModel, n: int) -> torch.Tensor:
     """Return the transform's output for random pictures, or random features: (n, ...) on the CPU."""
     metadata = model.metadata
     generator = torch.Generator().manual_seed(0)
@@ -301,7 +296,7 @@ def _scaling(model: UsableModel) -> dict[str, Any]:
     return {"multiply": multiply, "add": tuple(seen[0].tolist()), "order": "bgr" if is_bgr else "rgb"}
 
 
-def _exported(embedder: Embedder, inputs: Tensor) -> bytes:
+def _exported(embedder: Embedder, inputs: torch.Tensor) -> bytes:
     logger = logging.getLogger("torch.onnx")
     before = logger.level
     logger.setLevel(logging.ERROR)

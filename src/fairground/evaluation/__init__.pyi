@@ -1,26 +1,104 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
 from fairground.evaluation.bootstrap import Bootstrap
 from fairground.evaluation.bootstrap import BootstrapInterval
+from fairground.evaluation.bootstrap import CHUNK
+from fairground.evaluation.checked_arrays import Coded
+from fairground.evaluation.checked_arrays import Embeddings
+from fairground.evaluation.checked_arrays import Labels
+from fairground.evaluation.checked_arrays import as_column
+from fairground.evaluation.checked_arrays import as_label_sets
+from fairground.evaluation.checked_arrays import as_matrix
+from fairground.evaluation.checked_arrays import coded
+from fairground.evaluation.checked_arrays import is_multi_label
+from fairground.evaluation.checked_arrays import row_numbers
+from fairground.evaluation.checked_arrays import working_dtype
+from fairground.evaluation.embed import BLOCK
+from fairground.evaluation.embed import PIXELS
+from fairground.evaluation.embed import PROJECTED
+from fairground.evaluation.embed import SLOW_BLOCK
+from fairground.evaluation.embed import embed_blocks
+from fairground.evaluation.embed import pretrained_embeddings
+from fairground.evaluation.embedding_view import BLOCK_ROWS
+from fairground.evaluation.embedding_view import Curve
+from fairground.evaluation.embedding_view import Distance
 from fairground.evaluation.embedding_view import EmbeddingView
+from fairground.evaluation.embedding_view import GENUINE_LIMIT
+from fairground.evaluation.embedding_view import LIMIT
+from fairground.evaluation.embedding_view import RankingBlock
+from fairground.evaluation.metric_scores import Average
+from fairground.evaluation.metric_scores import DEFAULT_METRICS
 from fairground.evaluation.metric_scores import EnsembleScores
 from fairground.evaluation.metric_scores import Evaluation
+from fairground.evaluation.metric_scores import Lone
+from fairground.evaluation.metric_scores import OPTIONAL
+from fairground.evaluation.metric_scores import REQUIRED
+from fairground.evaluation.metric_scores import ViewSettings
 from fairground.evaluation.metric_scores import analyse
 from fairground.evaluation.metric_scores import concatenate
 from fairground.evaluation.metric_scores import evaluate
 from fairground.evaluation.metric_scores import evaluate_ensemble
 from fairground.evaluation.metric_scores import evaluate_in_detail
+from fairground.evaluation.metric_scores import metric_named
 from fairground.evaluation.metric_scores import score_file
+from fairground.evaluation.metric_scores import score_file_in_detail
+from fairground.evaluation.relevant_references import GroupRule
+from fairground.evaluation.relevant_references import Groups
+from fairground.evaluation.relevant_references import Listed
+from fairground.evaluation.relevant_references import Relevance
+from fairground.evaluation.relevant_references import RelevanceFunction
+from fairground.evaluation.relevant_references import SameClass
+from fairground.evaluation.relevant_references import lists_from_function
+from fairground.evaluation.relevant_references import lists_from_sets
 
 __all__ = [
+    "Average",
+    "BLOCK",
+    "BLOCK_ROWS",
     "Bootstrap",
     "BootstrapInterval",
+    "CHUNK",
+    "Coded",
+    "Curve",
+    "DEFAULT_METRICS",
+    "Distance",
     "EmbeddingView",
+    "Embeddings",
     "EnsembleScores",
     "Evaluation",
+    "GENUINE_LIMIT",
+    "GroupRule",
+    "Groups",
+    "LIMIT",
+    "Labels",
+    "Listed",
+    "Lone",
+    "OPTIONAL",
+    "PIXELS",
+    "PROJECTED",
+    "REQUIRED",
+    "RankingBlock",
+    "Relevance",
+    "RelevanceFunction",
+    "SLOW_BLOCK",
+    "SameClass",
+    "ViewSettings",
     "analyse",
+    "as_column",
+    "as_label_sets",
+    "as_matrix",
+    "coded",
     "concatenate",
+    "embed_blocks",
     "evaluate",
     "evaluate_ensemble",
     "evaluate_in_detail",
+    "is_multi_label",
+    "lists_from_function",
+    "lists_from_sets",
+    "metric_named",
+    "pretrained_embeddings",
+    "row_numbers",
     "score_file",
+    "score_file_in_detail",
+    "working_dtype",
 ]

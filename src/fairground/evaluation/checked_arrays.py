@@ -5,11 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from fairground.errors import DataError, require
 
-Embeddings = np.ndarray | Tensor
+Embeddings = np.ndarray | torch.Tensor
 #: one label per row, or a set of labels per row, or a 0/1 matrix with a column per label
 Labels = Any
 
@@ -25,7 +24,7 @@ class Coded(NamedTuple):
 def as_matrix(embeddings: Any, what: str = "embeddings") -> np.ndarray:
     """Return finite embeddings (n, d) in main memory or, for a memory-mapped file, where they are."""
     matrix = embeddings
-    if isinstance(matrix, Tensor):
+    if isinstance(matrix, torch.Tensor):
         matrix = matrix.detach().cpu()
         matrix = (matrix.float() if matrix.dtype in (torch.bfloat16, torch.float16) else matrix).numpy()
     elif not isinstance(matrix, np.ndarray):
@@ -57,7 +56,7 @@ def working_dtype(*matrices: np.ndarray, exact: bool) -> np.dtype:
 
 def is_multi_label(labels: Labels) -> bool:
     """Whether every row has a set of labels rather than one."""
-    if isinstance(labels, np.ndarray | Tensor):
+    if isinstance(labels, np.ndarray | torch.Tensor):
         return labels.ndim == 2
     return isinstance(labels, Sequence) and len(labels) > 0 and isinstance(labels[0], set | frozenset | list | tuple)
 
@@ -65,8 +64,8 @@ def is_multi_label(labels: Labels) -> bool:
 def as_label_sets(labels: Labels, n: int, what: str = "labels") -> list[frozenset]:
     """Return one set of labels per row, from sets, lists or a 0/1 matrix."""
     require(len(labels) == n, f"{what}: one set per row; got {len(labels)} sets for {n} rows", DataError)
-    if isinstance(labels, np.ndarray | Tensor):
-        matrix = labels.cpu().numpy() if isinstance(labels, Tensor) else labels
+    if isinstance(labels, np.ndarray | torch.Tensor):
+        matrix = labels.cpu().numpy() if isinstance(labels, torch.Tensor) else labels
         marked = matrix.astype(bool)
         require(bool((marked == matrix).all()), f"{what} as a matrix must hold 0 and 1 only", DataError)
         return [frozenset(np.flatnonzero(row).tolist()) for row in marked]
@@ -74,7 +73,7 @@ def as_label_sets(labels: Labels, n: int, what: str = "labels") -> list[frozense
 
 
 def as_column(values: Any, n: int, what: str) -> np.ndarray:
-    column = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+    column = values.detach().cpu().numpy() if isinstance(values, torch.Tensor) else np.asarray(values)
     require(
         column.ndim == 1 and len(column) == n,
         f"{what}: one value per row; got shape {column.shape} for {n} rows",

@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.model import Transform
-from fairground.contracts.table import Images
+from fairground.contracts import Images, Transform
 from fairground.errors import require
 from fairground.functional.spectral import principal_axes
 from fairground.loading.decoding import read_ahead

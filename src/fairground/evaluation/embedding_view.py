@@ -12,14 +12,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from fairground.contracts.metric import Contingency, OpenSet, Ranking, Verification
 from fairground.errors import DataError, require
 from fairground.evaluation import checked_arrays
 from fairground.evaluation import relevant_references as relevant
-from fairground.functional.pairs import normalize
-from fairground.functional.spectral import singular_values
+from fairground.functional import normalize, singular_values
 from fairground.retrieval import neighbours, ranks
 from fairground.retrieval.contingency import contingency
 from fairground.retrieval.device_ranks import DeviceSearchPlan, rank_on_device
@@ -88,7 +86,7 @@ class EmbeddingView:
         require(distance in ("cosine", "euclidean"), f"distance must be 'cosine' or 'euclidean'; got '{distance}'")
         self.embeddings = checked_arrays.as_matrix(embeddings)
         #: where embeddings on an accelerator are ranked; the rest is computed in main memory
-        self._device = embeddings.device if isinstance(embeddings, Tensor) and not embeddings.is_cpu else None
+        self._device = embeddings.device if isinstance(embeddings, torch.Tensor) and not embeddings.is_cpu else None
         self.references = None if references is None else checked_arrays.as_matrix(references, "references")
         require(labels is not None or relevance is not None, "labels are missing: give labels or a relevance function")
         if self.references is None:
@@ -226,10 +224,10 @@ class EmbeddingView:
         if is_wide and device.type == "mps":
             return None
 
-        def moved(values: np.ndarray) -> Tensor:
+        def moved(values: np.ndarray) -> torch.Tensor:
             return torch.as_tensor(values, device=device)
 
-        def in_order(matrix: np.ndarray, order: np.ndarray) -> Tensor:
+        def in_order(matrix: np.ndarray, order: np.ndarray) -> torch.Tensor:
             side = moved(matrix)[moved(order)].to(torch.float64 if is_wide else torch.float32)
             return side if self.is_raw else normalize(side)
 

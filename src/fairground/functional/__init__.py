@@ -1,1 +1,5 @@
 """The mathematics of a batch in plain torch."""
+
+from fairground.spec.catalogue import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from math import pi, sin, sqrt
 
 import torch
-from torch import Tensor, nn, triu_indices
-from torch.nn import functional
 
 from fairground.errors import require
 from fairground.functional.pairs import normalize
@@ -20,7 +18,7 @@ CLEARANCE = 1e-7
 NEAREST = 1e-12
 
 
-def class_vectors(shape: tuple[int, ...], initialisation: str, loss: str) -> nn.Parameter:
+def class_vectors(shape: tuple[int, ...], initialisation: str, loss: str) -> torch.nn.Parameter:
     """Return a parameter of shape (n_classes, embedding_dim) or (n_classes, n_centres, embedding_dim).
 
     `normal` is N(0, 1), `small_normal` N(0, 1) / 8, `uniform` U(-1, 1) / sqrt(embedding_dim). All three point in
@@ -32,13 +30,13 @@ def class_vectors(shape: tuple[int, ...], initialisation: str, loss: str) -> nn.
     vectors = torch.empty(shape)
     if initialisation == "uniform":
         bound = 1 / sqrt(shape[-1])
-        nn.init.uniform_(vectors, -bound, bound)
+        torch.nn.init.uniform_(vectors, -bound, bound)
     else:
-        nn.init.normal_(vectors, std=1.0 if initialisation == "normal" else 1 / 8)
-    return nn.Parameter(vectors)
+        torch.nn.init.normal_(vectors, std=1.0 if initialisation == "normal" else 1 / 8)
+    return torch.nn.Parameter(vectors)
 
 
-def cosines(embeddings: Tensor, vectors: Tensor) -> Tensor:
+def cosines(embeddings: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
     """Return the cosine of every embedding (n, d) with every class vector (m, d) as (n, m).
 
     A vector shorter than 1e-12 has cosine 0 with everything, and gradient 0.
@@ -46,21 +44,21 @@ def cosines(embeddings: Tensor, vectors: Tensor) -> Tensor:
     return normalize(embeddings) @ normalize(vectors.to(embeddings.dtype)).T
 
 
-def mean_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+def mean_cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Return the mean of -log softmax of the logits (n, C) at the own class; 0 for an empty batch."""
-    return functional.cross_entropy(logits, labels, reduction="sum") / max(1, len(labels))
+    return torch.nn.functional.cross_entropy(logits, labels, reduction="sum") / max(1, len(labels))
 
 
 def class_cross_entropy(
-    embeddings: Tensor,
-    vectors: Tensor,
-    labels: Tensor,
+    embeddings: torch.Tensor,
+    vectors: torch.Tensor,
+    labels: torch.Tensor,
     *,
-    scale: float | Tensor = 1.0,
-    similarity: Callable[[Tensor], Tensor] | None = None,
-    own_similarity: Callable[[Tensor], Tensor] | None = None,
+    scale: float | torch.Tensor = 1.0,
+    similarity: Callable[[torch.Tensor], torch.Tensor] | None = None,
+    own_similarity: Callable[[torch.Tensor], torch.Tensor] | None = None,
     own_in_sum: bool = True,
-) -> Tensor:
+) -> torch.Tensor:
     """Return the mean over i of  log sum_c exp(scale s_ic) - scale s_i,y_i ; 0 for an empty batch.
 
     `vectors` are (C, d), or (C, K, d) for K centres of each class; `scale` may be one for each row, (n, 1).
@@ -70,7 +68,7 @@ def class_cross_entropy(
     """
     of_cosines = similarity or (lambda cosine: cosine)
 
-    def with_classes(units: Tensor, some: Tensor) -> Tensor:
+    def with_classes(units: torch.Tensor, some: torch.Tensor) -> torch.Tensor:
         if some.ndim == 2:
             return units @ some.T
         # As (n, K, c): in that order a softmax or maximum over K is several times faster than over a short last axis.
@@ -87,7 +85,7 @@ def class_cross_entropy(
     own = of_cosines((w[labels] @ z.unsqueeze(2)) if w.ndim == 3 else (z * w[labels]).sum(1, keepdim=True))
     own_logits = (scale * (own if own_similarity is None else own_similarity(own))).squeeze(1)
 
-    def log_sums(classes: slice) -> Tensor:
+    def log_sums(classes: slice) -> torch.Tensor:
         logits = scale * of_cosines(with_classes(z, w[classes]))
         place = labels - classes.start
         is_here = (place >= 0) & (place < logits.shape[1])
@@ -100,12 +98,12 @@ def class_cross_entropy(
     return (sums.logsumexp(0) - own_logits).sum() / max(1, len(labels))
 
 
-def angles(cosine: Tensor) -> Tensor:
+def angles(cosine: torch.Tensor) -> torch.Tensor:
     """Return arccos, kept a little away from 0 and pi."""
     return cosine.clamp(-1 + CLEARANCE, 1 - CLEARANCE).arccos()
 
 
-def widened_cosine(theta: Tensor, margin: float, *, fallback: bool) -> Tensor:
+def widened_cosine(theta: torch.Tensor, margin: float, *, fallback: bool) -> torch.Tensor:
     """Return cos(theta + margin), margin in radians.
 
     Past theta = pi - margin that cosine grows again, and would pull the sample away from its class; `fallback`
@@ -115,7 +113,7 @@ def widened_cosine(theta: Tensor, margin: float, *, fallback: bool) -> Tensor:
     return torch.where(theta + margin > pi, theta.cos() - margin * sin(margin), widened) if fallback else widened
 
 
-def centre_spread(centres: Tensor, *, per_pair: bool) -> Tensor:
+def centre_spread(centres: torch.Tensor, *, per_pair: bool) -> torch.Tensor:
     """Return sum_c sum_{k<l} ||w_ck - w_cl|| over unit centres (C, K, d), divided by C K (K - 1).
 
     `per_pair` divides by the number of pairs, C K (K - 1) / 2, instead. With one centre a class there is no pair and
@@ -126,6 +124,6 @@ def centre_spread(centres: Tensor, *, per_pair: bool) -> Tensor:
         return centres.sum() * 0
     on_sphere = normalize(centres)
     products = on_sphere @ on_sphere.transpose(1, 2)
-    first, second = triu_indices(n_centres, n_centres, offset=1, device=centres.device)
+    first, second = torch.triu_indices(n_centres, n_centres, offset=1, device=centres.device)
     distances = (2 - 2 * products[:, first, second]).clamp_min(NEAREST).sqrt()
     return distances.mean() if per_pair else distances.mean() / 2

@@ -19,7 +19,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from fairground.errors import require
 from fairground.functional.pairs import normalize
@@ -56,7 +55,7 @@ class Collapse:
 
 
 @torch.no_grad()
-def collapse_of(embeddings: Tensor) -> Collapse:
+def collapse_of(embeddings: torch.Tensor) -> Collapse:
     """Return what embeddings (n, d), raw or unit, show; two rows at least."""
     finite = embeddings.isfinite().all(1)
     n, d = embeddings.shape
@@ -142,19 +141,19 @@ class PrincipalAxes(NamedTuple):
     `spread` (d,) is the deviation along each axis.
     """
 
-    mean: Tensor
-    deviation: Tensor
-    axes: Tensor
-    spread: Tensor
+    mean: torch.Tensor
+    deviation: torch.Tensor
+    axes: torch.Tensor
+    spread: torch.Tensor
     n: int
 
-    def projection(self, dim: int) -> tuple[Tensor, Tensor]:
+    def projection(self, dim: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Return weight (dim, d) and bias (dim,) such that weight @ feature + bias is the point on the first axes."""
         weight = self.axes[:dim] / self.deviation
         return weight, -(weight @ self.mean)
 
 
-def principal_axes(blocks: Iterable[Tensor], *, standardise: bool) -> PrincipalAxes:
+def principal_axes(blocks: Iterable[torch.Tensor], *, standardise: bool) -> PrincipalAxes:
     """Return the principal axes of all rows of all blocks (n, d), in float64 and in the memory of one block and d x d.
 
     A dimension that never changes is left at a deviation of 1, for it has nothing to say on any axis.
@@ -187,7 +186,7 @@ def principal_axes(blocks: Iterable[Tensor], *, standardise: bool) -> PrincipalA
     return PrincipalAxes(mean=shift + offset, deviation=deviation, axes=axes * largest.sign(), spread=spread, n=n)
 
 
-def principal_axes_of_few(features: Tensor) -> PrincipalAxes:
+def principal_axes_of_few(features: torch.Tensor) -> PrincipalAxes:
     """Return the first n principal axes of n features (n, d) with n < d, at a cost of n^2 d instead of d^3."""
     rows = features.double()
     mean = rows.mean(0)
@@ -205,11 +204,11 @@ def principal_axes_of_few(features: Tensor) -> PrincipalAxes:
 class ClassScatter(NamedTuple):
     """`mean` (d,), `within` and `total` (d, d), `means` (C, d) of the classes, `counts` (C,) their sizes; float64."""
 
-    mean: Tensor
-    within: Tensor
-    total: Tensor
-    means: Tensor
-    counts: Tensor
+    mean: torch.Tensor
+    within: torch.Tensor
+    total: torch.Tensor
+    means: torch.Tensor
+    counts: torch.Tensor
 
     @property
     def n(self) -> int:
@@ -217,7 +216,7 @@ class ClassScatter(NamedTuple):
         return int(self.counts.sum())
 
 
-def class_scatter(blocks: Iterable[Tensor], labels: Tensor) -> ClassScatter:
+def class_scatter(blocks: Iterable[torch.Tensor], labels: torch.Tensor) -> ClassScatter:
     """Return the scatter of all rows of all blocks (n, d), whose classes are `labels` (N,) in the order of the rows.
 
     In the memory of one block, the class means and d x d.
@@ -229,7 +228,7 @@ def class_scatter(blocks: Iterable[Tensor], labels: Tensor) -> ClassScatter:
         f"scatter within classes needs two classes or more and a class of two images; got {len(places)} images of "
         f"{len(counts)} classes",
     )
-    shift: Tensor | None = None
+    shift: torch.Tensor | None = None
     begin, sums, products = 0, torch.empty(0), torch.empty(0)
     for block in blocks:
         # Not every accelerator knows float64.
@@ -254,5 +253,5 @@ def class_scatter(blocks: Iterable[Tensor], labels: Tensor) -> ClassScatter:
     )
 
 
-def _symmetric(matrix: Tensor) -> Tensor:
+def _symmetric(matrix: torch.Tensor) -> torch.Tensor:
     return (matrix + matrix.T) / 2

@@ -22,7 +22,6 @@ Departures from the paper
 from collections.abc import Iterable
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.model import AffineHead, require
 from fairground.functional.spectral import ClassScatter, class_scatter
@@ -47,7 +46,7 @@ class PldaHead(AffineHead):
         super().__init__(n_features, dim)
         self.shrinkage, self.prior = shrinkage, prior
 
-    def fit_classes(self, blocks: Iterable[Tensor], labels: Tensor) -> None:
+    def fit_classes(self, blocks: Iterable[torch.Tensor], labels: torch.Tensor) -> None:
         self.start_from(class_scatter(blocks, labels))
 
     def start_from(self, found: ClassScatter) -> None:
@@ -57,7 +56,7 @@ class PldaHead(AffineHead):
         weight = weight * (len(weight) / weight.square().sum()).sqrt()
         self.start_at(weight, -(weight @ found.mean))
 
-    def _projection(self, found: ClassScatter) -> Tensor:
+    def _projection(self, found: ClassScatter) -> torch.Tensor:
         """Return the square projection, in some rotation: cosines and distances know none."""
         d = len(found.mean)
         eye = torch.eye(d, dtype=torch.float64)
@@ -65,7 +64,7 @@ class PldaHead(AffineHead):
         # Features that never change within a class have nothing to be divided by.
         floor = self.shrinkage * variance if variance > 0 else torch.ones_like(variance)
         factor = torch.linalg.cholesky((1 - self.shrinkage) * found.within + floor * eye)
-        inverse: Tensor = torch.linalg.solve_triangular(factor, eye, upper=False)
+        inverse: torch.Tensor = torch.linalg.solve_triangular(factor, eye, upper=False)
         left = (inverse @ found.within * inverse).sum() / d
         means = (found.means - found.mean) @ inverse.T * (found.counts / found.n).sqrt()[:, None]
         # The class means span few axes: those of the others have the floor alone.
@@ -75,19 +74,19 @@ class PldaHead(AffineHead):
         if between.sum() <= 0:
             return inverse
         rest, own = _weight(least), _weight(between + least)
-        weight: Tensor = rest * inverse + axes.T @ ((own - rest)[:, None] * (axes @ inverse))
+        weight: torch.Tensor = rest * inverse + axes.T @ ((own - rest)[:, None] * (axes @ inverse))
         return weight
 
 
-def _weight(between: Tensor) -> Tensor:
+def _weight(between: torch.Tensor) -> torch.Tensor:
     return (between / (2 * between + 1)).sqrt()
 
 
-def _first_axes(weight: Tensor, total: Tensor, dim: int) -> Tensor:
+def _first_axes(weight: torch.Tensor, total: torch.Tensor, dim: int) -> torch.Tensor:
     """Return the first principal axes of what a projection makes of points of this covariance."""
     _, vectors = torch.linalg.eigh(weight @ total @ weight.T)
     axes = vectors.T.flip(0)[:dim]
     # An axis has no direction of its own: let its largest entry be positive, so that all machines agree.
     signs = axes.gather(1, axes.abs().argmax(1, keepdim=True)).sign()
-    kept: Tensor = (axes * signs) @ weight
+    kept: torch.Tensor = (axes * signs) @ weight
     return kept

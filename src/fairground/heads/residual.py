@@ -15,7 +15,6 @@ Departures from the paper
 from collections.abc import Iterable
 
 import torch
-from torch import Tensor, nn
 
 from fairground.contracts.model import Head, require
 
@@ -30,13 +29,13 @@ class ResidualHead(Head):
         require(1 <= rank <= n_features, f"residual.rank must be in [1, {n_features}], the feature width; got {rank}")
         self.embedding_dim = n_features
         self.centre = centre
-        self.down = nn.Linear(n_features, rank, bias=False)
-        self.up = nn.Linear(rank, n_features, bias=False)
-        nn.init.zeros_(self.up.weight)
-        self.mean: Tensor
+        self.down = torch.nn.Linear(n_features, rank, bias=False)
+        self.up = torch.nn.Linear(rank, n_features, bias=False)
+        torch.nn.init.zeros_(self.up.weight)
+        self.mean: torch.Tensor
         self.register_buffer("mean", torch.zeros(n_features))
 
-    def fit(self, blocks: Iterable[Tensor]) -> None:
+    def fit(self, blocks: Iterable[torch.Tensor]) -> None:
         if not self.centre:
             return
         n, total = 0, torch.zeros(self.embedding_dim, dtype=torch.float64)
@@ -44,7 +43,7 @@ class ResidualHead(Head):
             n, total = n + len(block), total + block.cpu().double().sum(0)
         self.mean.copy_(total / n)
 
-    def forward(self, features: Tensor) -> Tensor:
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
         centred = features - self.mean
-        embeddings: Tensor = centred + self.up(self.down(centred))
+        embeddings: torch.Tensor = centred + self.up(self.down(centred))
         return embeddings

@@ -10,11 +10,9 @@ from typing import NamedTuple
 import numba
 import numpy as np
 import torch
-from torch import Tensor
 
 from fairground.contracts.loss import KernelResult, LossInputs, as_pairs
-from fairground.functional import reductions
-from fairground.functional.pairs import draw_below
+from fairground.functional import draw_below, reductions
 from fairground.kernels.vector_gradients import kernel_of_products, kernel_of_vectors
 
 
@@ -43,7 +41,7 @@ class ClassOrder(NamedTuple):
         return BatchPairs(len(anchors), anchor, positive, place, own, None, has_negatives, first)
 
 
-def class_order(labels: Tensor) -> ClassOrder:
+def class_order(labels: torch.Tensor) -> ClassOrder:
     """Return the order of a batch, in O(n log n)."""
     names = labels.numpy()
     rows = np.argsort(names, kind="stable")
@@ -62,11 +60,11 @@ class BatchPairs(NamedTuple):
     """
 
     n: int
-    anchor: Tensor
-    positive: Tensor
-    place: Tensor
-    own: Tensor
-    log_counts: Tensor | None
+    anchor: torch.Tensor
+    positive: torch.Tensor
+    place: torch.Tensor
+    own: torch.Tensor
+    log_counts: torch.Tensor | None
     has_negatives: bool
     first_row: int = 0
 
@@ -75,7 +73,7 @@ class BatchPairs(NamedTuple):
         """Whether there is a positive pair and a negative pair."""
         return self.has_negatives and len(self.anchor) > 0
 
-    def where(self, chosen: Tensor) -> "BatchPairs":
+    def where(self, chosen: torch.Tensor) -> "BatchPairs":
         """Return the same with only the marked positive pairs, or those at these numbers."""
         numbers = chosen.nonzero().squeeze(1) if chosen.dtype == torch.bool else chosen
         anchor, positive, place = (index.take(numbers) for index in (self.anchor, self.positive, self.place))
@@ -87,14 +85,14 @@ class BatchPairs(NamedTuple):
         anchor, positive = torch.cat([self.anchor, row]), torch.cat([self.positive, row])
         return self._replace(anchor=anchor, positive=positive, place=torch.cat([self.place, row * (self.n + 1)]))
 
-    def keep_negatives_(self, logits: Tensor) -> Tensor:
+    def keep_negatives_(self, logits: torch.Tensor) -> torch.Tensor:
         """Set all but negative pairs to minus infinity in place; a pair chosen c times gains log c, to count as c."""
         if self.log_counts is not None:
             return logits.add_(self.log_counts)
         logits.view(-1).index_fill_(0, self.own, -torch.inf)
         return logits
 
-    def keep_pairs_(self, logits: Tensor) -> Tensor:
+    def keep_pairs_(self, logits: torch.Tensor) -> torch.Tensor:
         """Set all but positive and negative pairs to minus infinity in place."""
         if self.log_counts is None:
             logits[:, self.first_row :].fill_diagonal_(-torch.inf)
@@ -102,11 +100,11 @@ class BatchPairs(NamedTuple):
         positives = logits.take(self.place)
         return logits.add_(self.log_counts).put_(self.place, positives)
 
-    def per_anchor(self, values: Tensor) -> Tensor:
+    def per_anchor(self, values: torch.Tensor) -> torch.Tensor:
         """Return the sums (n,) of values (k,) of positive pairs over each anchor."""
         return values.new_zeros(self.n).index_add_(0, self.anchor, values)
 
-    def n_positives(self, like: Tensor) -> Tensor:
+    def n_positives(self, like: torch.Tensor) -> torch.Tensor:
         """Return how many positive pairs (n,) each row anchors, in the type of `like`."""
         return torch.bincount(self.anchor, minlength=self.n).to(like.dtype)
 
@@ -158,7 +156,7 @@ def one_random_positive(pairs: BatchPairs, generator: torch.Generator | None) ->
 
 
 #: cosines (r, n) and the anchors' pairs -> the mean, its gradient (r, n), and its count ()
-PairRule = Callable[[Tensor, BatchPairs], tuple[Tensor, Tensor, Tensor]]
+PairRule = Callable[[torch.Tensor, BatchPairs], tuple[torch.Tensor, torch.Tensor, torch.Tensor]]
 
 
 def kernel_of_pairs(
@@ -180,12 +178,12 @@ def kernel_of_pairs(
     return kernel_of_products(inputs.embeddings, lambda cosines: rule(cosines, pairs)[:2], normalise=True)
 
 
-def kernel_in_blocks(embeddings: Tensor, order: ClassOrder, rules: Sequence[PairRule]) -> KernelResult:
+def kernel_in_blocks(embeddings: torch.Tensor, order: ClassOrder, rules: Sequence[PairRule]) -> KernelResult:
     """Return the sum of the rules' means and its gradient; each mean is worked out by itself, in blocks of anchors."""
     n = len(embeddings)
     step = max(1, reductions.COMPARISONS // n)
 
-    def of_units(units: Tensor) -> tuple[Tensor, Tensor]:
+    def of_units(units: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         loss, gradients = units.new_zeros(()), torch.zeros_like(units)
         for rule in rules:
             total, count = units.new_zeros((), dtype=torch.float64), 0.0

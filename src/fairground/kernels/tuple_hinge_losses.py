@@ -5,7 +5,6 @@ from typing import Any
 import numba
 import numpy as np
 import torch
-from torch import Tensor
 
 from fairground.contracts.loss import KernelResult, LossInputs, Triplets
 from fairground.functional.reductions import is_held
@@ -160,7 +159,7 @@ def triplet(loss: Any, inputs: LossInputs) -> KernelResult | None:
     over_active = loss.reduction == "mean_nz" and not loss.smooth
     n = None if over_active else float((order.n_positives * order.n_negatives).sum())
 
-    def of_distances(distances: Tensor) -> tuple[Tensor, Tensor]:
+    def of_distances(distances: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         given = (distances.numpy(), *order, loss.margin)
         value, gradient = mean_of(_loop(*given, loss.swap, loss.smooth) if is_looped else triplet_hinges(*given), n)
         return distances.new_tensor(value), torch.from_numpy(gradient)
@@ -168,7 +167,7 @@ def triplet(loss: Any, inputs: LossInputs) -> KernelResult | None:
     return kernel_of_distances(embeddings, of_distances, normalise=True, squared=loss.power == 2)
 
 
-def _triplet_of_listed(loss: Any, embeddings: Tensor, triplets: Triplets) -> KernelResult:
+def _triplet_of_listed(loss: Any, embeddings: torch.Tensor, triplets: Triplets) -> KernelResult:
     anchor, positive, negative = triplets
     over_active = loss.reduction == "mean_nz"
 
@@ -278,7 +277,7 @@ def quadruplet(loss: Any, inputs: LossInputs) -> KernelResult | None:
     if loss.reduction != "mean_nz":
         counts = float((n_positives * n_negatives).sum()), float((n_positives * n_apart).sum())
 
-    def of_distances(distances: Tensor) -> tuple[Tensor, Tensor]:
+    def of_distances(distances: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         matrix = distances.numpy()
         first, gradient = mean_of(triplet_hinges(matrix, *order, loss.margin), counts[0])
         second, more = mean_of(quadruplet_hinges(matrix, order, loss.second_margin), counts[1])

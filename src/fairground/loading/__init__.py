@@ -1,1 +1,5 @@
 """Files on disk to uint8 batches."""
+
+from fairground.spec.catalogue import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -12,11 +12,9 @@ from typing import Any, NamedTuple, Protocol
 
 from fairground.errors import StoreError, require
 from fairground.files import read_json
+from fairground.records import EpochRow, RunFolder, RunRecord
 from fairground.records.events import EpochEnded, Event
-from fairground.records.record import EpochRow, RunRecord
-from fairground.records.run_folder import RunFolder
-from fairground.spec.catalogue import nearest
-from fairground.spec.identity import flatten
+from fairground.spec import flatten, nearest
 
 #: each is an extra, its module imported when asked for
 LOGGERS = ("tensorboard", "wandb", "mlflow")

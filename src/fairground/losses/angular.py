@@ -21,8 +21,7 @@ from typing import Literal
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import LogReal, Loss, Pairs, Real, Triplets, Tuples, require
-from fairground.functional import reductions
-from fairground.functional.pairs import PairWeights, normalize, one_random_positive, pair_weights
+from fairground.functional import PairWeights, normalize, one_random_positive, pair_weights, reductions
 from fairground.kernels import log_sum_losses
 
 

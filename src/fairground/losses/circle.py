@@ -17,8 +17,7 @@ Departures from the paper
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
-from fairground.functional import reductions
-from fairground.functional.pairs import normalize, pair_weights
+from fairground.functional import normalize, pair_weights, reductions
 from fairground.kernels import log_sum_losses
 
 

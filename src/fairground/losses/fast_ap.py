@@ -16,8 +16,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Integer, Loss, Tuples, require
-from fairground.functional.pairs import normalize, pair_masks
-from fairground.functional.reductions import mean_where, soft_bins, zero_unless
+from fairground.functional import mean_where, normalize, pair_masks, soft_bins, zero_unless
 from fairground.kernels import ranking_losses
 
 

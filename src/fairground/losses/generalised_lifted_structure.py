@@ -18,8 +18,7 @@ from typing import Literal
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import LogReal, Loss, Pairs, Real, Triplets, Tuples, require
-from fairground.functional.pairs import distances, normalize, pair_weights
-from fairground.functional.reductions import weighted_logsumexp, with_norm_penalty
+from fairground.functional import distances, normalize, pair_weights, weighted_logsumexp, with_norm_penalty
 from fairground.kernels import log_sum_losses
 
 

@@ -18,8 +18,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Integer, Loss, Pairs, Triplets, Tuples, as_pairs, require
-from fairground.functional.pairs import normalize, pair_masks
-from fairground.functional.reductions import SoftBins, soft_bins, zero_unless
+from fairground.functional import SoftBins, normalize, pair_masks, soft_bins, zero_unless
 from fairground.kernels import ranking_losses
 
 

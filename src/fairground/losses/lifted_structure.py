@@ -18,8 +18,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
-from fairground.functional.pairs import distances, normalize, pair_weights
-from fairground.functional.reductions import weighted_logsumexp, weighted_mean
+from fairground.functional import distances, normalize, pair_weights, weighted_logsumexp, weighted_mean
 from fairground.kernels import log_sum_losses
 
 

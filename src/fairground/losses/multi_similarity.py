@@ -23,8 +23,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
-from fairground.functional import reductions
-from fairground.functional.pairs import PairWeights, normalize, own_places, pair_weights
+from fairground.functional import PairWeights, normalize, own_places, pair_weights, reductions
 from fairground.kernels import log_sum_losses
 
 

@@ -16,8 +16,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import LogReal, Loss, Tuples, require
-from fairground.functional.pairs import normalize, pair_weights, squared_distances
-from fairground.functional.reductions import softplus, weighted_logsumexp
+from fairground.functional import normalize, pair_weights, softplus, squared_distances, weighted_logsumexp
 from fairground.kernels import log_sum_losses
 
 

@@ -22,8 +22,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, require
-from fairground.functional import reductions
-from fairground.functional.pairs import normalize, pair_weights
+from fairground.functional import normalize, pair_weights, reductions
 from fairground.kernels import log_sum_losses
 
 

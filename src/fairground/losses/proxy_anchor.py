@@ -16,8 +16,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from fairground.contracts.loss import LogReal, Loss, Real, Tuples, require
-from fairground.functional.prototypes import cosines
-from fairground.functional.reductions import log_one_plus_sum_exp, rows_of, sum_over_rows
+from fairground.functional import cosines, log_one_plus_sum_exp, rows_of, sum_over_rows
 
 
 class ProxyAnchorLoss(Loss):

@@ -21,9 +21,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Real, Tuples, require
-from fairground.functional.pairs import safe_sqrt
-from fairground.functional.prototypes import class_cross_entropy, class_vectors, cosines
-from fairground.functional.reductions import is_held, zero_of
+from fairground.functional import class_cross_entropy, class_vectors, cosines, is_held, safe_sqrt, zero_of
 
 
 class ProxyNcaLoss(Loss):

@@ -24,9 +24,8 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Real, Triplets, Tuples, require
+from fairground.functional import mean_hinges, quadruplet_hinges, triplet_hinges, weighted_mean
 from fairground.functional.pairs import distances, distances_of_pairs, draw_below, normalize, pair_masks
-from fairground.functional.reductions import mean_hinges, weighted_mean
-from fairground.functional.triplets import quadruplet_hinges, triplet_hinges
 from fairground.kernels import tuple_hinge_losses
 
 

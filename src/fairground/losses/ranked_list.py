@@ -20,8 +20,7 @@ from typing import Literal
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Real, Tuples, require
-from fairground.functional.pairs import distances, normalize, pair_masks
-from fairground.functional.reductions import masked_softmax
+from fairground.functional import distances, masked_softmax, normalize, pair_masks
 from fairground.kernels import log_sum_losses
 
 

@@ -19,8 +19,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import LogReal, Loss, Tuples, require
-from fairground.functional.pairs import normalize, pair_masks
-from fairground.functional.reductions import mean_where, soft_ranks, zero_unless
+from fairground.functional import mean_where, normalize, pair_masks, soft_ranks, zero_unless
 from fairground.kernels import ranking_losses
 
 

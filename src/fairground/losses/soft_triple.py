@@ -25,8 +25,7 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional
 
 from fairground.contracts.loss import Loss, Real, Tuples, require
-from fairground.functional import prototypes
-from fairground.functional.pairs import normalize
+from fairground.functional import normalize, prototypes
 
 
 class SoftTripleLoss(Loss):

@@ -26,8 +26,7 @@ from typing import Literal
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Integer, LogReal, Loss, Tuples, require
-from fairground.functional.pairs import norms
-from fairground.functional.prototypes import angles, class_cross_entropy, class_vectors
+from fairground.functional import angles, class_cross_entropy, class_vectors, norms
 
 
 class SphereFaceLoss(Loss):

@@ -21,8 +21,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Real, Triplets, Tuples, require
-from fairground.functional import pairs, reductions
-from fairground.functional.triplets import triplet_hinges
+from fairground.functional import pairs, reductions, triplet_hinges
 from fairground.kernels import tuple_hinge_losses
 
 

@@ -18,8 +18,7 @@ from math import radians
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
-from fairground.functional.pairs import normalize, pair_weights
-from fairground.functional.reductions import tuplet_terms, weighted_mean
+from fairground.functional import normalize, pair_weights, tuplet_terms, weighted_mean
 from fairground.kernels import log_sum_losses
 
 

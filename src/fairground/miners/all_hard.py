@@ -13,11 +13,9 @@ Departures from the paper
 """
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.miner import Miner, Real, Triplets, require
-from fairground.functional.pairs import pair_masks
-from fairground.functional.triplets import list_triplets
+from fairground.functional import list_triplets, pair_masks
 from fairground.kernels.vector_gradients import distances, normalize
 
 
@@ -35,13 +33,13 @@ class AllHardMiner(Miner):
         )
         self.margin, self.per_anchor_cap = margin, per_anchor_cap
 
-    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
+    def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:
         masks = pair_masks(labels)
         z = normalize(embeddings)
         distance = distances(z)
         to_negative = distance.masked_fill(~masks.negative, torch.inf)
 
-        def is_hard(anchor: Tensor, positive: Tensor) -> Tensor:
+        def is_hard(anchor: torch.Tensor, positive: torch.Tensor) -> torch.Tensor:
             return to_negative[anchor] <= (distance[anchor, positive] + self.margin).unsqueeze(1)
 
         return list_triplets(masks.positive, is_hard, cap=self.per_anchor_cap, generator=generator)

@@ -13,11 +13,9 @@ Departures from the paper
 """
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.miner import Miner, Real, Triplets, require
-from fairground.functional.pairs import pair_masks
-from fairground.functional.triplets import list_triplets
+from fairground.functional import list_triplets, pair_masks
 from fairground.kernels.vector_gradients import distances, normalize
 
 
@@ -35,13 +33,13 @@ class AllSemihardMiner(Miner):
         )
         self.margin, self.per_anchor_cap = margin, per_anchor_cap
 
-    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
+    def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:
         masks = pair_masks(labels)
         z = normalize(embeddings)
         distance = distances(z)
         to_negative = distance.masked_fill(~masks.negative, torch.inf)
 
-        def is_semihard(anchor: Tensor, positive: Tensor) -> Tensor:
+        def is_semihard(anchor: torch.Tensor, positive: torch.Tensor) -> torch.Tensor:
             to_positive = distance[anchor, positive].unsqueeze(1)
             candidates = to_negative[anchor]
             return (candidates > to_positive) & (candidates <= to_positive + self.margin)

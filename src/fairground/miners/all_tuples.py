@@ -12,11 +12,9 @@ Departures from the paper
 """
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.miner import Miner, Triplets, require
-from fairground.functional.pairs import distinct_below, pair_masks
-from fairground.functional.triplets import classmates, list_triplets, triplet_at
+from fairground.functional import classmates, distinct_below, list_triplets, pair_masks, triplet_at
 
 
 class AllTuplesMiner(Miner):
@@ -31,7 +29,7 @@ class AllTuplesMiner(Miner):
         )
         self.per_anchor_cap = per_anchor_cap
 
-    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
+    def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:
         if self.per_anchor_cap is not None:
             batch = classmates(labels)
             anchor, number = distinct_below(batch.n_triplets, self.per_anchor_cap, generator)

@@ -17,11 +17,9 @@ Departures from the paper
 from typing import Literal
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.miner import Miner, Triplets, require
-from fairground.functional.pairs import draw_below, weighted_columns
-from fairground.functional.triplets import classmates, distance_weights, positive_at
+from fairground.functional import classmates, distance_weights, draw_below, positive_at, weighted_columns
 
 
 class DistanceWeightedMiner(Miner):
@@ -51,7 +49,7 @@ class DistanceWeightedMiner(Miner):
         )
         self.lo, self.hi, self.per_anchor, self.per_anchor_cap = lo, hi, per_anchor, per_anchor_cap
 
-    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
+    def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:
         batch = classmates(labels)
         weights = distance_weights(embeddings, labels.unsqueeze(1) != labels, lo=self.lo, hi=self.hi)
         row = ((batch.n_positives > 0) & (weights.sum(1) > 0)).nonzero().squeeze(1)
@@ -67,7 +65,7 @@ class DistanceWeightedMiner(Miner):
             anchor, positive, negative = once // n**2, once // n % n, once % n
         return Triplets(anchor, positive, negative)
 
-    def _counts(self, n_positives: Tensor) -> Tensor:
+    def _counts(self, n_positives: torch.Tensor) -> torch.Tensor:
         fixed = self.per_anchor
         counts = n_positives + 1 if fixed == "class_count" else torch.full_like(n_positives, fixed)
         return counts if self.per_anchor_cap is None else counts.clamp_max(self.per_anchor_cap)

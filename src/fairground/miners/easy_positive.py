@@ -15,7 +15,6 @@ Departures from the paper
 from typing import Literal
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.miner import Choice, Miner, Triplets
 from fairground.functional.pairs import pair_masks
@@ -31,7 +30,7 @@ class EasyPositiveMiner(Miner):
     def __init__(self, *, negative: Literal["semihard", "hard"] = "semihard") -> None:
         self.negative = negative
 
-    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
+    def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:
         masks = pair_masks(labels)
         z = normalize(embeddings)
         # Squares are in the same order as distances.

@@ -11,7 +11,6 @@ Departures from the paper
 """
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.miner import Miner, Triplets
 from fairground.functional.pairs import pair_masks
@@ -23,7 +22,7 @@ class HardestMiner(Miner):
 
     yields = Triplets
 
-    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
+    def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:
         masks = pair_masks(labels)
         z = normalize(embeddings)
         # Squares are in the same order as distances.

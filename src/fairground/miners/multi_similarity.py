@@ -16,7 +16,6 @@ Departures from the paper
 """
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.miner import Miner, Pairs, Real, require
 from fairground.functional.pairs import capped, pair_masks
@@ -39,7 +38,7 @@ class MultiSimilarityMiner(Miner):
         )
         self.epsilon, self.per_anchor_cap, self.self_positive_bug = epsilon, per_anchor_cap, self_positive_bug
 
-    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Pairs:
+    def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Pairs:
         positive, negative = pair_masks(labels)
         if self.self_positive_bug and bool(positive.any()):
             positive.fill_diagonal_(True)
@@ -56,7 +55,7 @@ class MultiSimilarityMiner(Miner):
             return ()
         return ("multi_similarity.self_positive_bug: an anchor may be mined as its own positive",)
 
-    def _list(self, kept: Tensor, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+    def _list(self, kept: torch.Tensor, generator: torch.Generator | None) -> tuple[torch.Tensor, torch.Tensor]:
         anchor, other = kept.nonzero(as_tuple=True)
         if self.per_anchor_cap is None:
             return anchor, other

@@ -13,11 +13,9 @@ Departures from the paper
 """
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.miner import Miner, Triplets
-from fairground.functional.pairs import distinct_below, draw_below
-from fairground.functional.triplets import classmates, negative_at, positive_at, triplet_at
+from fairground.functional import classmates, distinct_below, draw_below, negative_at, positive_at, triplet_at
 
 
 class RandomMiner(Miner):
@@ -28,7 +26,7 @@ class RandomMiner(Miner):
     def __init__(self, *, roth_code: bool = False) -> None:
         self.roth_code = roth_code
 
-    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
+    def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:
         batch = classmates(labels)
         if self.roth_code:
             ends = batch.n_triplets.cumsum(0)

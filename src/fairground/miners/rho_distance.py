@@ -16,7 +16,6 @@ Departures from the paper
 """
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.miner import Miner, Real, Triplets, require
 from fairground.functional.pairs import draw_below, weighted_columns
@@ -35,7 +34,7 @@ class RhoDistanceMiner(Miner):
         require(hi is None or lo < hi, f"rho_distance.hi must be above lo = {lo}, or none for no bound; got {hi}")
         self.p_switch, self.lo, self.hi = p_switch, lo, hi
 
-    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
+    def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:
         batch = classmates(labels)
         weights = distance_weights(embeddings, labels.unsqueeze(1) != labels, lo=self.lo, hi=self.hi)
         anchor = ((batch.n_positives > 0) & (weights.sum(1) > 0)).nonzero().squeeze(1)

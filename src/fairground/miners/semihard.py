@@ -14,11 +14,9 @@ Departures from the paper
 """
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.miner import Miner, Real, Triplets, require
-from fairground.functional.pairs import draw_below, marked_column
-from fairground.functional.triplets import classmates, positive_at
+from fairground.functional import classmates, draw_below, marked_column, positive_at
 from fairground.kernels.vector_gradients import distances, normalize
 
 
@@ -32,7 +30,7 @@ class SemihardMiner(Miner):
         require(0 <= margin <= 2, f"semihard.margin must be in [0, 2]; got {margin}")
         self.margin = margin
 
-    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
+    def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:
         batch = classmates(labels)
         anchor = batch.n_triplets.nonzero().squeeze(1)
         positive = positive_at(batch, anchor, draw_below(batch.n_positives[anchor], generator))

@@ -14,7 +14,6 @@ Departures from the paper
 """
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.miner import Miner, Triplets
 from fairground.functional.pairs import marked_column, pair_masks
@@ -26,7 +25,7 @@ class SofthardMiner(Miner):
 
     yields = Triplets
 
-    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
+    def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:
         masks = pair_masks(labels)
         anchor = (masks.positive.any(1) & masks.negative.any(1)).nonzero().squeeze(1)
         positive, negative = masks.positive[anchor], masks.negative[anchor]
@@ -44,5 +43,5 @@ class SofthardMiner(Miner):
         )
 
 
-def _or_else(wanted: Tensor, otherwise: Tensor) -> Tensor:
+def _or_else(wanted: torch.Tensor, otherwise: torch.Tensor) -> torch.Tensor:
     return torch.where(wanted.any(1, keepdim=True), wanted, otherwise)

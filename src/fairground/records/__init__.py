@@ -1,1 +1,5 @@
 """What happened: plain data, no torch."""
+
+from fairground.spec.catalogue import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

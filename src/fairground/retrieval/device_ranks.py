@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from fairground.retrieval.ranks import Ranked, Relevant
 
@@ -23,15 +22,15 @@ class DeviceSearchPlan:
     `kind` (n,) says which distinct row each reference in search order is.
     """
 
-    queries: Tensor
-    references: Tensor
-    kind: Tensor
-    numbers: Tensor
-    own: Tensor
-    half_lengths: Tensor | None = None
-    groups: tuple[Tensor, Tensor] | None = None
+    queries: torch.Tensor
+    references: torch.Tensor
+    kind: torch.Tensor
+    numbers: torch.Tensor
+    own: torch.Tensor
+    half_lengths: torch.Tensor | None = None
+    groups: tuple[torch.Tensor, torch.Tensor] | None = None
 
-    def scores(self, start: int, stop: int) -> Tensor:
+    def scores(self, start: int, stop: int) -> torch.Tensor:
         """Return the scores of queries start..stop with all references."""
         scores = self.queries[start:stop] @ self.references.T
         if self.half_lengths is not None:
@@ -63,7 +62,7 @@ def rank_on_device(plan: DeviceSearchPlan, relevant: Relevant) -> Ranked:
 
 
 def _places(
-    plan: DeviceSearchPlan, tile: Tensor, query: np.ndarray, where: np.ndarray
+    plan: DeviceSearchPlan, tile: torch.Tensor, query: np.ndarray, where: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return rank and score of each (query, place) in a block of scores."""
     rows = torch.as_tensor(query, device=tile.device, dtype=torch.long)

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.sampler import BatchSampler, DataError, Labels, label_tensor, require
 from fairground.functional.pairs import class_groups, draw_below
@@ -23,7 +22,7 @@ class ClassRows:
     of each row.
     """
 
-    def __init__(self, labels: Tensor) -> None:
+    def __init__(self, labels: torch.Tensor) -> None:
         require(
             labels.ndim == 1 and labels.numel() > 0 and not labels.is_floating_point(),
             f"a sampler takes one integer label per training image; got {labels.dtype} of shape {tuple(labels.shape)}",
@@ -37,7 +36,7 @@ class ClassRows:
     def n_classes(self) -> int:
         return len(self.sizes)
 
-    def draw(self, classes: Tensor, k: int, generator: torch.Generator, *, replace: bool = False) -> Tensor:
+    def draw(self, classes: torch.Tensor, k: int, generator: torch.Generator, *, replace: bool = False) -> torch.Tensor:
         """Return k random rows of each of `classes` (m,) as (m, k).
 
         Without `replace` they differ; a class smaller than k gives all its rows and then repeats.
@@ -49,7 +48,7 @@ class ClassRows:
             chosen = draw_subsets(sizes, k, generator)
         return self.rows[self.starts[classes].unsqueeze(1) + chosen]
 
-    def draw_partners(self, picks: Tensor, k: int, generator: torch.Generator) -> Tensor:
+    def draw_partners(self, picks: torch.Tensor, k: int, generator: torch.Generator) -> torch.Tensor:
         """Return k further rows of each pick's class as (m, k).
 
         No row is given twice, nor is any of the different `picks` (m,), unless a class has too few rows for that.
@@ -114,8 +113,8 @@ class ClassSampler(BatchSampler):
 class Candidates(NamedTuple):
     """`rows` (p,) of the pool, all different, and m batches as positions in it: `batches` (m, b)."""
 
-    rows: Tensor
-    batches: Tensor
+    rows: torch.Tensor
+    batches: torch.Tensor
 
 
 def draw_candidates(
@@ -146,7 +145,7 @@ def draw_candidates(
 
 def _draw_pool(
     classes: ClassRows, n_draws: int, per_class: int, replace_classes: bool, generator: torch.Generator
-) -> Tensor:
+) -> torch.Tensor:
     """Return different rows: those of `n_draws` classes, where a class that comes up again gives other rows."""
     n_classes = classes.n_classes
     if replace_classes:
@@ -161,18 +160,18 @@ def _draw_pool(
             everything = torch.arange(n_classes, device=generator.device)
             of_class = classes.draw(everything, (n_rounds + 1) * per_class, generator)
             rows = torch.cat([of_class[:, :-per_class].flatten(), of_class[last_round, -per_class:].flatten()])
-    different: Tensor = torch.unique(rows)
+    different: torch.Tensor = torch.unique(rows)
     return different
 
 
-def draw_distinct(n: int, k: int, generator: torch.Generator) -> Tensor:
+def draw_distinct(n: int, k: int, generator: torch.Generator) -> torch.Tensor:
     """Return k different numbers out of 0..n-1, every ordered choice equally likely."""
     if n <= _SHUFFLE_WITHIN * k:
         return torch.randperm(n, generator=generator, device=generator.device)[:k]
     return _draw_and_repair(n, k, 1, generator)[0]
 
 
-def draw_distinct_rows(n: int, k: int, m: int, generator: torch.Generator) -> Tensor:
+def draw_distinct_rows(n: int, k: int, m: int, generator: torch.Generator) -> torch.Tensor:
     """Return (m, k) numbers out of 0..n-1; within a row all differ, and every ordered choice is equally likely."""
     if n <= _SHUFFLE_WITHIN * k:
         keys = torch.rand(m, n, generator=generator, device=generator.device, dtype=torch.float64)
@@ -180,7 +179,7 @@ def draw_distinct_rows(n: int, k: int, m: int, generator: torch.Generator) -> Te
     return _draw_and_repair(n, k, m, generator)
 
 
-def draw_subsets(limits: Tensor, k: int, generator: torch.Generator) -> Tensor:
+def draw_subsets(limits: torch.Tensor, k: int, generator: torch.Generator) -> torch.Tensor:
     """Return for every limit (m,) k numbers in 0..limit-1 as (m, k): all different, or all there are and then repeats.
 
     Every ordered choice is equally likely where the limit is at least k.
@@ -200,7 +199,7 @@ def draw_subsets(limits: Tensor, k: int, generator: torch.Generator) -> Tensor:
     return chosen
 
 
-def _drawn_in_steps(limits: Tensor, k: int, generator: torch.Generator) -> Tensor:
+def _drawn_in_steps(limits: torch.Tensor, k: int, generator: torch.Generator) -> torch.Tensor:
     """Floyd's method: step j draws from one number more than the step before, and takes the new one on a clash."""
     newest = (limits - k).clamp_min(0).unsqueeze(1) + torch.arange(k, device=limits.device)
     chosen = draw_below(newest + 1, generator)
@@ -212,7 +211,7 @@ def _drawn_in_steps(limits: Tensor, k: int, generator: torch.Generator) -> Tenso
     return chosen.gather(1, order)
 
 
-def _draw_and_repair(n: int, k: int, m: int, generator: torch.Generator) -> Tensor:
+def _draw_and_repair(n: int, k: int, m: int, generator: torch.Generator) -> torch.Tensor:
     """Draw with repeats, then redraw the repeats until none is left; quick while n is much larger than k.
 
     No number is treated differently from any other, so no choice of different numbers can be likelier than another.
@@ -226,7 +225,7 @@ def _draw_and_repair(n: int, k: int, m: int, generator: torch.Generator) -> Tens
     return drawn
 
 
-def mark_repeats(values: Tensor) -> Tensor:
+def mark_repeats(values: torch.Tensor) -> torch.Tensor:
     """Return (m, k) marks of the entries that equal an earlier entry of their row."""
     ordered, position = values.sort(dim=1, stable=True)
     is_repeat = torch.zeros_like(values, dtype=torch.bool)

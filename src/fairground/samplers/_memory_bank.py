@@ -8,7 +8,6 @@ from typing import ClassVar, Literal, Required, TypedDict
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from fairground.contracts.sampler import Labels, require
 from fairground.errors import DataError, DivergedError
@@ -81,17 +80,17 @@ class EmbeddedSampler(draws.ClassSampler):
         require(memory_limit >= 0, f"sampler.memory_limit must be 0 or more gigabytes; got {memory_limit}")
         self._momentum, self._normalise, self._memory_limit = momentum, normalise, memory_limit * 1e9
         self._pool, self._mine, self._update, self._projection = pool, mine, update, projection
-        self._bank: Tensor | None = None
+        self._bank: torch.Tensor | None = None
 
     @abstractmethod
-    def choose(self, generator: torch.Generator) -> Tensor:
+    def choose(self, generator: torch.Generator) -> torch.Tensor:
         """Return the rows (batch_size,) of one batch, mined from the bank as it is now."""
 
-    def plan(self, generator: torch.Generator) -> Tensor:
+    def plan(self, generator: torch.Generator) -> torch.Tensor:
         n_planned = self.n_batches if self._mine == "epoch" else 1
         return torch.stack([self.choose(generator) for _ in range(n_planned)])
 
-    def points(self, rows: Tensor, generator: torch.Generator) -> Tensor:
+    def points(self, rows: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         """Return the bank's embeddings of `rows`, in the space batches are mined in."""
         points = self.bank.index_select(0, rows.to(self.bank.device))
         if self._projection > 0:
@@ -105,12 +104,12 @@ class EmbeddedSampler(draws.ClassSampler):
         sentence = f"sampler {name} picks {self._n_slots} images per batch; the training split has {n_rows}"
         require(n_rows >= self._n_slots, sentence)
 
-    def draw_pool(self, generator: torch.Generator) -> Tensor:
+    def draw_pool(self, generator: torch.Generator) -> torch.Tensor:
         """Return the rows of a pool, drawn uniformly and all different."""
         n_rows = len(self._classes.rows)
         return draws.draw_distinct(n_rows, min(self._pool, n_rows), generator)
 
-    def with_partners(self, picks: Tensor, generator: torch.Generator) -> Tensor:
+    def with_partners(self, picks: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         """Return a batch: every pick with further images of its class."""
         partners = self._classes.draw_partners(picks, self._per_class - 1, generator)
         return torch.cat([picks.unsqueeze(1), partners], dim=1).flatten()
@@ -128,13 +127,13 @@ class EmbeddedSampler(draws.ClassSampler):
         )
 
     @property
-    def bank(self) -> Tensor:
+    def bank(self) -> torch.Tensor:
         """One embedding per image (n, d), in float32."""
         require(self._bank is not None, "the memory bank is empty: `fill` must be called before the first batch")
         assert self._bank is not None
         return self._bank
 
-    def fill(self, embeddings: Tensor) -> None:
+    def fill(self, embeddings: torch.Tensor) -> None:
         n_rows = len(self._classes.rows)
         require(
             embeddings.ndim == 2 and len(embeddings) == n_rows,
@@ -147,7 +146,7 @@ class EmbeddedSampler(draws.ClassSampler):
             block = slice(start, start + _BLOCK)
             self._bank[block] = self._checked(embeddings[block].detach().to(self._bank))
 
-    def observe(self, rows: Tensor, embeddings: Tensor) -> None:
+    def observe(self, rows: torch.Tensor, embeddings: torch.Tensor) -> None:
         if not self._update:
             return
         seen = self._checked(embeddings.detach().to(self.bank))
@@ -159,22 +158,22 @@ class EmbeddedSampler(draws.ClassSampler):
             seen = self._checked(self._momentum * self.bank[rows] + (1 - self._momentum) * seen)
         self.bank[rows] = seen
 
-    def state_dict(self) -> dict[str, Tensor]:
+    def state_dict(self) -> dict[str, torch.Tensor]:
         return super().state_dict() | ({} if self._bank is None else {"bank": self._bank})
 
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+    def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
         super().load_state_dict(state)
         if "bank" in state:
             self._bank = self._allocate(state["bank"].shape[1])
             self._bank.copy_(state["bank"])
 
-    def _checked(self, embeddings: Tensor) -> Tensor:
+    def _checked(self, embeddings: torch.Tensor) -> torch.Tensor:
         # Nothing can be mined from what is not a number: better to stop here than to draw nonsense.
         is_finite = bool(torch.isfinite(embeddings).all())
         require(is_finite, "the memory bank takes finite embeddings; got others", DivergedError)
         return normalize(embeddings) if self._normalise else embeddings
 
-    def _allocate(self, width: int) -> Tensor:
+    def _allocate(self, width: int) -> torch.Tensor:
         shape = (len(self._classes.rows), width)
         if 4 * shape[0] * width <= self._memory_limit:
             return torch.empty(shape)

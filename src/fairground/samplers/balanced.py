@@ -17,7 +17,6 @@ Departures from the paper
 from collections.abc import Mapping
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.sampler import Choice, Labels
 from fairground.samplers._class_draws import ClassSampler
@@ -31,7 +30,7 @@ class BalancedSampler(ClassSampler):
     def __init__(self, *, labels: Labels, batch_size: int, per_class: int = 4, seed: int = 0) -> None:
         super().__init__(labels=labels, batch_size=batch_size, per_class=per_class, seed=seed)
         self._n_slots = self.class_slots(distinct=True)
-        self._order: Tensor | None = None
+        self._order: torch.Tensor | None = None
         self._round = 0
         self._left_over = self._classes.rows.new_empty(0, per_class)
 
@@ -47,7 +46,7 @@ class BalancedSampler(ClassSampler):
         self._round = 0
         self._left_over = self._left_over[:0]
 
-    def plan(self, generator: torch.Generator) -> Tensor:
+    def plan(self, generator: torch.Generator) -> torch.Tensor:
         if self._order is None:
             self.start_epoch(generator)
         groups = torch.cat([self._left_over, self._next_round(generator)])
@@ -56,7 +55,7 @@ class BalancedSampler(ClassSampler):
         self._left_over = groups[n_planned * self._n_slots :]
         return groups[: n_planned * self._n_slots].reshape(n_planned, -1)
 
-    def _next_round(self, generator: torch.Generator) -> Tensor:
+    def _next_round(self, generator: torch.Generator) -> torch.Tensor:
         """Return `per_class` rows of every class, those of classes not left over first."""
         assert self._order is not None
         classes = torch.randperm(self._classes.n_classes, generator=generator, device=generator.device)
@@ -67,13 +66,13 @@ class BalancedSampler(ClassSampler):
         places = turns % self._classes.sizes[classes].unsqueeze(1)
         return self._order[self._classes.starts[classes].unsqueeze(1) + places]
 
-    def state_dict(self) -> dict[str, Tensor]:
+    def state_dict(self) -> dict[str, torch.Tensor]:
         state = super().state_dict()
         if self._order is not None:
             state |= {"order": self._order, "round": torch.tensor(self._round), "left_over": self._left_over}
         return state
 
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+    def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
         super().load_state_dict(state)
         if "order" in state:
             self._order = state["order"].clone()

@@ -19,7 +19,6 @@ Departures from the paper
 from typing import Literal, NamedTuple, Unpack
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.sampler import require
 from fairground.samplers._memory_bank import BankSettings, EmbeddedSampler
@@ -31,8 +30,8 @@ class DistanceHistograms(NamedTuple):
     A part without any distance has only zeros.
     """
 
-    whole: Tensor
-    parts: Tensor
+    whole: torch.Tensor
+    parts: torch.Tensor
     width: float
 
 
@@ -59,7 +58,7 @@ class DistanceDistributionSampler(EmbeddedSampler):
         self._n_candidates, self._n_bins = candidates, bins
         self._cost, self._replace_classes = cost, replace_classes
 
-    def choose(self, generator: torch.Generator) -> Tensor:
+    def choose(self, generator: torch.Generator) -> torch.Tensor:
         drawn = self.draw_candidates(self._n_candidates, self._replace_classes, generator)
         points = self.points(drawn.rows, generator)
         histograms = distance_histograms(points, drawn.batches, self._n_bins)
@@ -76,7 +75,7 @@ class DistanceDistributionSampler(EmbeddedSampler):
         return ("sampler.cost = 'roth_code': permuted histograms cost nothing, heights are taken for samples (E43)",)
 
 
-def _roth_costs(histograms: DistanceHistograms, points: Tensor, batches: Tensor) -> Tensor:
+def _roth_costs(histograms: DistanceHistograms, points: torch.Tensor, batches: torch.Tensor) -> torch.Tensor:
     """Return ||mean difference|| + ||deviation difference|| + 75 * 2 * W1 between the heights taken as samples."""
     parts = points[batches]
     means = torch.linalg.vector_norm(parts.mean(1) - points.mean(0), dim=1)
@@ -85,7 +84,7 @@ def _roth_costs(histograms: DistanceHistograms, points: Tensor, batches: Tensor)
     return torch.as_tensor(means + deviations + 150 * heights)
 
 
-def distance_histograms(points: Tensor, subsets: Tensor, n_bins: int) -> DistanceHistograms:
+def distance_histograms(points: torch.Tensor, subsets: torch.Tensor, n_bins: int) -> DistanceHistograms:
     """Return the histograms of the distances among `points` (n, d), and among each subset (m, b) of them.
 
     The bins divide the range from the smallest to the largest distance among the points. A point that a subset holds
@@ -108,6 +107,6 @@ def distance_histograms(points: Tensor, subsets: Tensor, n_bins: int) -> Distanc
     return DistanceHistograms(shares[0], shares[1], width)
 
 
-def wasserstein(left: Tensor, right: Tensor, width: float) -> Tensor:
+def wasserstein(left: torch.Tensor, right: torch.Tensor, width: float) -> torch.Tensor:
     """Return the first Wasserstein distance between histograms on the same bins of `width`."""
     return (left - right).cumsum(-1).abs().sum(-1) * width

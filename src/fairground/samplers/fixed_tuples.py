@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from fairground.contracts.sampler import BatchSampler, Labels, label_tensor, require
 from fairground.errors import DataError, FairgroundError, InputError
@@ -56,7 +55,7 @@ class FixedTuplesSampler(BatchSampler):
     def n_batches(self) -> int:
         return self._tuples.numel() // self._batch_size
 
-    def plan(self, generator: torch.Generator) -> Tensor:
+    def plan(self, generator: torch.Generator) -> torch.Tensor:
         tuples = self._tuples
         if self._shuffle:
             tuples = tuples[torch.randperm(len(tuples), generator=generator, device=generator.device)]

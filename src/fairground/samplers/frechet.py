@@ -18,7 +18,6 @@ Departures from the paper
 from typing import Unpack
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.sampler import require
 from fairground.samplers._memory_bank import BankSettings, EmbeddedSampler
@@ -36,13 +35,13 @@ class FrechetSampler(EmbeddedSampler):
         self.class_slots(distinct=not replace_classes)
         self._n_candidates, self._replace_classes = candidates, replace_classes
 
-    def choose(self, generator: torch.Generator) -> Tensor:
+    def choose(self, generator: torch.Generator) -> torch.Tensor:
         drawn = self.draw_candidates(self._n_candidates, self._replace_classes, generator)
         costs = frechet_distances(self.points(drawn.rows, generator), drawn.batches)
         return drawn.rows[drawn.batches[costs.argmin()]]
 
 
-def frechet_distances(points: Tensor, subsets: Tensor) -> Tensor:
+def frechet_distances(points: torch.Tensor, subsets: torch.Tensor) -> torch.Tensor:
     """Return the Fréchet distance of every subset (m, b) of `points` (n, d) to all points, as (m,) in float64.
 
     The eigenvalues of S S* are those of A S* A', where S = A'A: (b, b) per subset instead of (d, d).
@@ -60,5 +59,5 @@ def frechet_distances(points: Tensor, subsets: Tensor) -> Tensor:
     values = torch.linalg.eigvalsh(scaled @ covariance @ scaled.mT).clamp_min(0)
     # In ascending order; beyond the rank they are roundings of zero, whose roots would not be small.
     roots = values[:, -min(b - 1, points.shape[1]) :].sqrt().sum(1)
-    distances: Tensor = mean.square().sum(1) + scaled.square().sum((1, 2)) + covariance.trace() - 2 * roots
+    distances: torch.Tensor = mean.square().sum(1) + scaled.square().sum((1, 2)) + covariance.trace() - 2 * roots
     return distances

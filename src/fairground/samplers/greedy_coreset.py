@@ -20,7 +20,6 @@ from math import ceil
 from typing import Unpack
 
 import torch
-from torch import Tensor
 
 from fairground.samplers._memory_bank import BankSettings, EmbeddedSampler
 
@@ -33,7 +32,7 @@ class GreedyCoresetSampler(EmbeddedSampler):
         self.require_picks()
         self._softness, self._roth_code = 0.03 if softened else 0.0, roth_code
 
-    def choose(self, generator: torch.Generator) -> Tensor:
+    def choose(self, generator: torch.Generator) -> torch.Tensor:
         pool = self.draw_pool(generator)
         picked = farthest_first(self.points(pool, generator), self._n_slots, generator, softness=self._softness)
         if self._roth_code:
@@ -46,7 +45,7 @@ class GreedyCoresetSampler(EmbeddedSampler):
         return ("sampler.roth_code: the places picked in one random subset are looked up in another (erratum E42)",)
 
 
-def farthest_first(points: Tensor, k: int, generator: torch.Generator, *, softness: float = 0.0) -> Tensor:
+def farthest_first(points: torch.Tensor, k: int, generator: torch.Generator, *, softness: float = 0.0) -> torch.Tensor:
     """Return k different picks (k,) out of `points` (n, d): a random one, then one far from its nearest pick.
 
     That is the farthest point or, with a `softness` in (0, 1), any of that share of the points that are farthest, drawn

@@ -13,7 +13,6 @@ Departures from the paper
 """
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.sampler import DataError, Labels, label_tensor, require
 from fairground.samplers._class_draws import BLOCK, ClassRows, ClassSampler, draw_distinct_rows
@@ -61,7 +60,7 @@ class HierarchicalSampler(ClassSampler):
         )
         self._super_per_batch = super_per_batch
 
-    def plan(self, generator: torch.Generator) -> Tensor:
+    def plan(self, generator: torch.Generator) -> torch.Tensor:
         n_planned = min(BLOCK, self.n_batches)
         drawn = draw_distinct_rows(self._supers.n_classes, self._super_per_batch, n_planned, generator)
         classes = self._supers.draw(drawn.flatten(), self._n_slots // self._super_per_batch, generator)

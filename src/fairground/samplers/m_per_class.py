@@ -16,7 +16,6 @@ Departures from the paper
 """
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.sampler import Choice, Labels, require
 from fairground.samplers._class_draws import BLOCK, ClassSampler, draw_distinct_rows
@@ -48,7 +47,7 @@ class MPerClassSampler(ClassSampler):
             self.class_slots(distinct=True)
         self._straddle, self._list_length = straddle, list_length
 
-    def plan(self, generator: torch.Generator) -> Tensor:
+    def plan(self, generator: torch.Generator) -> torch.Tensor:
         n_classes, m = self._classes.n_classes, self._per_class
         if not self._straddle:
             size = (min(BLOCK, self.n_batches), self._batch_size)

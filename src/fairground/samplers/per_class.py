@@ -15,7 +15,6 @@ Departures from the paper
 """
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.sampler import Choice, Labels
 from fairground.samplers._class_draws import BLOCK, ClassSampler, draw_distinct_rows
@@ -40,7 +39,7 @@ class PerClassSampler(ClassSampler):
         self._n_slots = self.class_slots(distinct=not replace_classes)
         self._replace_classes, self._replace_samples = replace_classes, replace_samples
 
-    def plan(self, generator: torch.Generator) -> Tensor:
+    def plan(self, generator: torch.Generator) -> torch.Tensor:
         n_planned = min(BLOCK, self.n_batches)
         n_classes = self._classes.n_classes
         if self._replace_classes:

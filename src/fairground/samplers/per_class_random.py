@@ -16,7 +16,6 @@ Departures from the paper
 from typing import Literal
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.sampler import DataError, Labels, require
 from fairground.functional.pairs import draw_below
@@ -38,7 +37,7 @@ class PerClassRandomSampler(ClassSampler):
         )
         self._uniform_over = uniform_over
 
-    def plan(self, generator: torch.Generator) -> Tensor:
+    def plan(self, generator: torch.Generator) -> torch.Tensor:
         n_planned, n_random = min(BLOCK, self.n_batches), self._batch_size - 1
         if self._uniform_over == "samples":
             rows = draw_distinct_rows(len(self._classes.rows), n_random, n_planned, generator)
@@ -49,7 +48,7 @@ class PerClassRandomSampler(ClassSampler):
         places = torch.randint(n_random, (n_planned, 1), generator=generator, device=generator.device)
         return torch.cat([rows, self._other_of_class(rows.gather(1, places), generator)], dim=1)
 
-    def _other_of_class(self, rows: Tensor, generator: torch.Generator) -> Tensor:
+    def _other_of_class(self, rows: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         """Return for every row another of its class; a lone image is its own partner."""
         classes = self._classes.group[rows]
         first, size = self._classes.starts[classes], self._classes.sizes[classes]

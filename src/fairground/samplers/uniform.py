@@ -11,7 +11,6 @@ Departures from the paper
 """
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.sampler import BatchSampler, DataError, Labels, label_tensor, require
 
@@ -35,7 +34,7 @@ class UniformSampler(BatchSampler):
     def n_batches(self) -> int:
         return max(1, self._n_rows // self._batch_size)
 
-    def plan(self, generator: torch.Generator) -> Tensor:
+    def plan(self, generator: torch.Generator) -> torch.Tensor:
         size = (self.n_batches, self._batch_size)
         if self._replace:
             return torch.randint(self._n_rows, size, generator=generator, device=generator.device)

@@ -97,6 +97,22 @@ def lazy_room(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
     return find_attribute, lambda: sorted(offered), list(offered)
 
 
+def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a room whose stub lists its names.
+
+    A name's file is imported when the name is first used.
+    """
+    stub = (_HERE / package.rpartition(".")[2] / "__init__.pyi").read_text(encoding="utf-8")
+    homes = {name: module for module, name in re.findall(r"^from (\S+) import (\w+)$", stub, re.MULTILINE)}
+
+    def find_attribute(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module '{package}' has no attribute '{name}'.{nearest(name, homes)}")
+        return getattr(importlib.import_module(homes[name]), name)
+
+    return find_attribute, lambda: sorted(homes), list(homes)
+
+
 def class_name(room: str, word: str) -> str:
     """Return the class name of a component: `soft_triple` in losses is `SoftTripleLoss`."""
     return "".join(part.capitalize() for part in word.split("_")) + ROOMS[room]

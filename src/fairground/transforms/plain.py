@@ -13,7 +13,6 @@ Departures from the paper
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from fairground.contracts.model import Augmentation, Images, Preprocessing
 from fairground.loading import transform_steps as steps
@@ -28,7 +27,7 @@ class PlainTransform(steps.PhotographTransform):
     def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
         return Augmentation(len(rows), lambda part: self.evaluate(images, rows[part], generator.device))
 
-    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
+    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> torch.Tensor:
         if not images.is_picture:
             return images.take(rows).to(device).float()
         return super().evaluate(images, rows, device)

@@ -15,8 +15,6 @@ import math
 
 import numpy as np
 import torch
-from torch import Tensor
-from torch.nn import functional
 
 from fairground.contracts.model import Augmentation, Images, PlannedTransform, require
 
@@ -54,15 +52,15 @@ class SmallImagesTransform(PlannedTransform):
         cosine, sine = angle.cos() * scale, angle.sin() * scale
         maps = torch.stack([mirror * cosine, -mirror * sine, shift[0], sine, cosine, shift[1]], dim=1).view(-1, 2, 3)
 
-        def make(part: slice) -> Tensor:
+        def make(part: slice) -> torch.Tensor:
             pixels = images.take(rows[part]).to(maps.device)
-            grid = functional.affine_grid(maps[part], list(pixels.shape), align_corners=False)
-            return self._scaled(functional.grid_sample(pixels.float(), grid, align_corners=False))
+            grid = torch.nn.functional.affine_grid(maps[part], list(pixels.shape), align_corners=False)
+            return self._scaled(torch.nn.functional.grid_sample(pixels.float(), grid, align_corners=False))
 
         return Augmentation(n, make)
 
-    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
+    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> torch.Tensor:
         return self._scaled(images.take(rows).to(device).float())
 
-    def _scaled(self, pixels: Tensor) -> Tensor:
+    def _scaled(self, pixels: torch.Tensor) -> torch.Tensor:
         return pixels.mul(1 / (255 * self.deviation)).sub_(self.mean / self.deviation)

@@ -1,0 +1,222 @@
+# Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.comparison.compare_values import Findings
+from fairground.comparison.compare_values import Model
+from fairground.comparison.compare_values import POWER
+from fairground.comparison.compare_values import REACH
+from fairground.comparison.compare_values import check_settings
+from fairground.comparison.compare_values import compare_runs
+from fairground.comparison.compare_values import conclude
+from fairground.comparison.compare_values import default_margin
+from fairground.comparison.compare_values import fit
+from fairground.comparison.comparison_result import Comparison
+from fairground.comparison.comparison_result import Estimate
+from fairground.comparison.comparison_result import GeneralityKind
+from fairground.comparison.comparison_result import Interval
+from fairground.comparison.comparison_result import LEVEL
+from fairground.comparison.comparison_result import Pair
+from fairground.comparison.comparison_result import Prospect
+from fairground.comparison.comparison_result import Reason
+from fairground.comparison.comparison_result import Repeats
+from fairground.comparison.comparison_result import Show
+from fairground.comparison.comparison_result import Verdict
+from fairground.comparison.comparison_result import join_words
+from fairground.comparison.comparison_result import longest_runs
+from fairground.comparison.comparison_result import no_verdict_on
+from fairground.comparison.comparison_result import sentence_of
+from fairground.comparison.comparison_result import shown_like
+from fairground.comparison.comparison_result import shown_p
+from fairground.comparison.comparison_result import t_interval
+from fairground.comparison.fairness_flags import CLUSTERING
+from fairground.comparison.fairness_flags import FAR_LESS
+from fairground.comparison.fairness_flags import FLAGS
+from fairground.comparison.fairness_flags import FULL
+from fairground.comparison.fairness_flags import FairnessResult
+from fairground.comparison.fairness_flags import Flag
+from fairground.comparison.fairness_flags import FlagRule
+from fairground.comparison.fairness_flags import Found
+from fairground.comparison.fairness_flags import by_a_weak_metric
+from fairground.comparison.fairness_flags import check_fairness
+from fairground.comparison.fairness_flags import clustered_once
+from fairground.comparison.fairness_flags import images_per_class
+from fairground.comparison.fairness_flags import measured_raw
+from fairground.comparison.fairness_flags import not_trained
+from fairground.comparison.fairness_flags import on_a_bound
+from fairground.comparison.fairness_flags import on_a_closed_set
+from fairground.comparison.fairness_flags import other_environments
+from fairground.comparison.fairness_flags import other_seeds
+from fairground.comparison.fairness_flags import other_threads
+from fairground.comparison.fairness_flags import overlapping_claims
+from fairground.comparison.fairness_flags import run_once
+from fairground.comparison.fairness_flags import seeds_in_waves
+from fairground.comparison.fairness_flags import selected_on_test
+from fairground.comparison.fairness_flags import tuned_less
+from fairground.comparison.fairness_flags import unfinished
+from fairground.comparison.fairness_flags import watched_test
+from fairground.comparison.fairness_flags import with_known_bugs
+from fairground.comparison.fairness_rules import ANYTHING
+from fairground.comparison.fairness_rules import COMPARED
+from fairground.comparison.fairness_rules import Difference
+from fairground.comparison.fairness_rules import Evidence
+from fairground.comparison.fairness_rules import RULES
+from fairground.comparison.fairness_rules import Rule
+from fairground.comparison.fairness_rules import UNSAID
+from fairground.comparison.fairness_rules import find_differences
+from fairground.comparison.fairness_rules import is_measured_raw
+from fairground.comparison.generality import Generality
+from fairground.comparison.generality import PerClass
+from fairground.comparison.generality import generality_of
+from fairground.comparison.null_distribution import CAUTION
+from fairground.comparison.null_distribution import DRAWS
+from fairground.comparison.null_distribution import FEWEST
+from fairground.comparison.null_distribution import NullDistribution
+from fairground.comparison.null_distribution import SPREAD
+from fairground.comparison.null_distribution import critical_value
+from fairground.comparison.null_distribution import null_distribution_of
+from fairground.comparison.null_distribution import p_values
+from fairground.comparison.null_distribution import range_reached
+from fairground.comparison.null_distribution import shares_of_best
+from fairground.comparison.null_distribution import t_statistics
+from fairground.comparison.over_datasets import Aggregate
+from fairground.comparison.over_datasets import CriticalDifference
+from fairground.comparison.over_datasets import OverDatasets
+from fairground.comparison.over_datasets import RESAMPLES
+from fairground.comparison.over_datasets import critical_difference
+from fairground.comparison.over_datasets import friedman_p
+from fairground.comparison.over_datasets import interquartile_means
+from fairground.comparison.over_datasets import nemenyi
+from fairground.comparison.over_datasets import profile_of
+from fairground.comparison.over_datasets import ranks_of
+from fairground.comparison.paired_table import Array
+from fairground.comparison.paired_table import Layout
+from fairground.comparison.paired_table import Mask
+from fairground.comparison.paired_table import MeanWeights
+from fairground.comparison.paired_table import PRIOR
+from fairground.comparison.paired_table import RATIOS
+from fairground.comparison.paired_table import Scatter
+from fairground.comparison.paired_table import is_complete
+from fairground.comparison.paired_table import layout_of
+from fairground.comparison.paired_table import scatter_of
+from fairground.comparison.run_scores import Runs
+from fairground.comparison.run_scores import Values
+from fairground.comparison.run_scores import fold_groups
+from fairground.comparison.run_scores import join_folds
+from fairground.comparison.run_scores import seed_of
+from fairground.comparison.sequential import SPENDING
+from fairground.comparison.sequential import Wave
+from fairground.comparison.sequential import compare_in_waves
+from fairground.comparison.sequential import errors_of
+from fairground.comparison.sequential import in_question
+from fairground.comparison.sequential import look
+from fairground.comparison.sequential import next_wave
+
+__all__ = [
+    "ANYTHING",
+    "Aggregate",
+    "Array",
+    "CAUTION",
+    "CLUSTERING",
+    "COMPARED",
+    "Comparison",
+    "CriticalDifference",
+    "DRAWS",
+    "Difference",
+    "Estimate",
+    "Evidence",
+    "FAR_LESS",
+    "FEWEST",
+    "FLAGS",
+    "FULL",
+    "FairnessResult",
+    "Findings",
+    "Flag",
+    "FlagRule",
+    "Found",
+    "Generality",
+    "GeneralityKind",
+    "Interval",
+    "LEVEL",
+    "Layout",
+    "Mask",
+    "MeanWeights",
+    "Model",
+    "NullDistribution",
+    "OverDatasets",
+    "POWER",
+    "PRIOR",
+    "Pair",
+    "PerClass",
+    "Prospect",
+    "RATIOS",
+    "REACH",
+    "RESAMPLES",
+    "RULES",
+    "Reason",
+    "Repeats",
+    "Rule",
+    "Runs",
+    "SPENDING",
+    "SPREAD",
+    "Scatter",
+    "Show",
+    "UNSAID",
+    "Values",
+    "Verdict",
+    "Wave",
+    "by_a_weak_metric",
+    "check_fairness",
+    "check_settings",
+    "clustered_once",
+    "compare_in_waves",
+    "compare_runs",
+    "conclude",
+    "critical_difference",
+    "critical_value",
+    "default_margin",
+    "errors_of",
+    "find_differences",
+    "fit",
+    "fold_groups",
+    "friedman_p",
+    "generality_of",
+    "images_per_class",
+    "in_question",
+    "interquartile_means",
+    "is_complete",
+    "is_measured_raw",
+    "join_folds",
+    "join_words",
+    "layout_of",
+    "longest_runs",
+    "look",
+    "measured_raw",
+    "nemenyi",
+    "next_wave",
+    "no_verdict_on",
+    "not_trained",
+    "null_distribution_of",
+    "on_a_bound",
+    "on_a_closed_set",
+    "other_environments",
+    "other_seeds",
+    "other_threads",
+    "overlapping_claims",
+    "p_values",
+    "profile_of",
+    "range_reached",
+    "ranks_of",
+    "run_once",
+    "scatter_of",
+    "seed_of",
+    "seeds_in_waves",
+    "selected_on_test",
+    "sentence_of",
+    "shares_of_best",
+    "shown_like",
+    "shown_p",
+    "t_interval",
+    "t_statistics",
+    "tuned_less",
+    "unfinished",
+    "watched_test",
+    "with_known_bugs",
+]

@@ -1,0 +1,96 @@
+# Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.contracts.analysis import Analysis
+from fairground.contracts.analysis import EmbeddingSpace
+from fairground.contracts.analysis import Findings
+from fairground.contracts.choices import ChecksChoices
+from fairground.contracts.loss import KernelResult
+from fairground.contracts.loss import Loss
+from fairground.contracts.loss import LossInputs
+from fairground.contracts.loss import Pairs
+from fairground.contracts.loss import Triplets
+from fairground.contracts.loss import Tuples
+from fairground.contracts.loss import as_pairs
+from fairground.contracts.loss import is_eager
+from fairground.contracts.loss import require_batch
+from fairground.contracts.metric import ClusteringMetric
+from fairground.contracts.metric import Contingency
+from fairground.contracts.metric import Metric
+from fairground.contracts.metric import OpenSet
+from fairground.contracts.metric import OpenSetMetric
+from fairground.contracts.metric import Ranking
+from fairground.contracts.metric import RankingMetric
+from fairground.contracts.metric import Verification
+from fairground.contracts.metric import VerificationMetric
+from fairground.contracts.miner import Miner
+from fairground.contracts.model import AffineHead
+from fairground.contracts.model import Augmentation
+from fairground.contracts.model import Batch
+from fairground.contracts.model import Head
+from fairground.contracts.model import IMAGENET
+from fairground.contracts.model import InColour
+from fairground.contracts.model import Mixing
+from fairground.contracts.model import PhotoTrunk
+from fairground.contracts.model import PlannedTransform
+from fairground.contracts.model import Preprocessing
+from fairground.contracts.model import PublishedWeights
+from fairground.contracts.model import Transform
+from fairground.contracts.model import Trunk
+from fairground.contracts.model import mix
+from fairground.contracts.regulariser import Regulariser
+from fairground.contracts.sampler import BatchSampler
+from fairground.contracts.sampler import Labels
+from fairground.contracts.sampler import label_tensor
+from fairground.contracts.table import Dataset
+from fairground.contracts.table import ImageTable
+from fairground.contracts.table import Images
+from fairground.contracts.table import Split
+from fairground.contracts.table import SplitRows
+
+__all__ = [
+    "AffineHead",
+    "Analysis",
+    "Augmentation",
+    "Batch",
+    "BatchSampler",
+    "ChecksChoices",
+    "ClusteringMetric",
+    "Contingency",
+    "Dataset",
+    "EmbeddingSpace",
+    "Findings",
+    "Head",
+    "IMAGENET",
+    "ImageTable",
+    "Images",
+    "InColour",
+    "KernelResult",
+    "Labels",
+    "Loss",
+    "LossInputs",
+    "Metric",
+    "Miner",
+    "Mixing",
+    "OpenSet",
+    "OpenSetMetric",
+    "Pairs",
+    "PhotoTrunk",
+    "PlannedTransform",
+    "Preprocessing",
+    "PublishedWeights",
+    "Ranking",
+    "RankingMetric",
+    "Regulariser",
+    "Split",
+    "SplitRows",
+    "Transform",
+    "Triplets",
+    "Trunk",
+    "Tuples",
+    "Verification",
+    "VerificationMetric",
+    "as_pairs",
+    "is_eager",
+    "label_tensor",
+    "mix",
+    "require_batch",
+]

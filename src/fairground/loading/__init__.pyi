@@ -1,0 +1,128 @@
+# Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.loading.class_folders import ClassFolders
+from fairground.loading.class_folders import SUFFIXES
+from fairground.loading.class_folders import files_below
+from fairground.loading.class_folders import is_image_name
+from fairground.loading.class_folders import refuse_archive
+from fairground.loading.class_folders import sub_folders
+from fairground.loading.csv_columns import Columns
+from fairground.loading.csv_columns import PARTS
+from fairground.loading.csv_columns import held_out
+from fairground.loading.csv_columns import parts_from_words
+from fairground.loading.csv_columns import read_columns
+from fairground.loading.csv_columns import read_parquet
+from fairground.loading.decoding import MAX_PIXELS
+from fairground.loading.decoding import Result
+from fairground.loading.decoding import Thing
+from fairground.loading.decoding import for_each
+from fairground.loading.decoding import n_threads
+from fairground.loading.decoding import open_picture
+from fairground.loading.decoding import picture_size
+from fairground.loading.decoding import read_ahead
+from fairground.loading.image_dataset import FeatureRows
+from fairground.loading.image_dataset import ImageFiles
+from fairground.loading.image_dataset import ImagesInMemory
+from fairground.loading.image_dataset import OfficialDataset
+from fairground.loading.image_dataset import PhotoDataset
+from fairground.loading.image_dataset import class_folder_table
+from fairground.loading.image_dataset import first_with
+from fairground.loading.image_dataset import integers
+from fairground.loading.image_dataset import photo_table
+from fairground.loading.image_dataset import read_words
+from fairground.loading.image_dataset import shrunk_picture
+from fairground.loading.resized_images import Cache
+from fairground.loading.resized_images import CacheEntry
+from fairground.loading.resized_images import CacheKind
+from fairground.loading.resized_images import PreparedImages
+from fairground.loading.resized_images import Tell
+from fairground.loading.resized_images import USED
+from fairground.loading.resized_images import build
+from fairground.loading.resized_images import cache_root
+from fairground.loading.resized_images import find_cache
+from fairground.loading.resized_images import list_caches
+from fairground.loading.resized_images import open_cache
+from fairground.loading.resized_images import remove_cache
+from fairground.loading.transform_steps import PhotographTransform
+from fairground.loading.transform_steps import brighten
+from fairground.loading.transform_steps import central_boxes
+from fairground.loading.transform_steps import contrast
+from fairground.loading.transform_steps import crop_batch
+from fairground.loading.transform_steps import cut
+from fairground.loading.transform_steps import gray
+from fairground.loading.transform_steps import jitter
+from fairground.loading.transform_steps import jitter_draws
+from fairground.loading.transform_steps import lose_colour
+from fairground.loading.transform_steps import mirror
+from fairground.loading.transform_steps import random_boxes
+from fairground.loading.transform_steps import random_flips
+from fairground.loading.transform_steps import random_resized_boxes
+from fairground.loading.transform_steps import require_one_size
+from fairground.loading.transform_steps import resize_shorter_side
+from fairground.loading.transform_steps import resized_sizes
+from fairground.loading.transform_steps import saturate
+from fairground.loading.transform_steps import turn_hue
+
+__all__ = [
+    "Cache",
+    "CacheEntry",
+    "CacheKind",
+    "ClassFolders",
+    "Columns",
+    "FeatureRows",
+    "ImageFiles",
+    "ImagesInMemory",
+    "MAX_PIXELS",
+    "OfficialDataset",
+    "PARTS",
+    "PhotoDataset",
+    "PhotographTransform",
+    "PreparedImages",
+    "Result",
+    "SUFFIXES",
+    "Tell",
+    "Thing",
+    "USED",
+    "brighten",
+    "build",
+    "cache_root",
+    "central_boxes",
+    "class_folder_table",
+    "contrast",
+    "crop_batch",
+    "cut",
+    "files_below",
+    "find_cache",
+    "first_with",
+    "for_each",
+    "gray",
+    "held_out",
+    "integers",
+    "is_image_name",
+    "jitter",
+    "jitter_draws",
+    "list_caches",
+    "lose_colour",
+    "mirror",
+    "n_threads",
+    "open_cache",
+    "open_picture",
+    "parts_from_words",
+    "photo_table",
+    "picture_size",
+    "random_boxes",
+    "random_flips",
+    "random_resized_boxes",
+    "read_ahead",
+    "read_columns",
+    "read_parquet",
+    "read_words",
+    "refuse_archive",
+    "remove_cache",
+    "require_one_size",
+    "resize_shorter_side",
+    "resized_sizes",
+    "saturate",
+    "shrunk_picture",
+    "sub_folders",
+    "turn_hue",
+]

@@ -1,0 +1,94 @@
+# Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.records.arrays import array_names
+from fairground.records.arrays import map_array
+from fairground.records.arrays import map_npy
+from fairground.records.arrays import read_arrays
+from fairground.records.arrays import write_arrays
+from fairground.records.events import BatchTrained
+from fairground.records.events import EpochEnded
+from fairground.records.events import ImagesPrepared
+from fairground.records.events import Listener
+from fairground.records.events import MeasuringStarted
+from fairground.records.events import Note
+from fairground.records.events import SignFound
+from fairground.records.events import StagesCached
+from fairground.records.provenance import Clock
+from fairground.records.provenance import PACKAGES
+from fairground.records.provenance import code_version
+from fairground.records.record import EpochRow
+from fairground.records.record import Finding
+from fairground.records.record import KnownBug
+from fairground.records.record import Outcome
+from fairground.records.record import PretrainedWeights
+from fairground.records.record import Provenance
+from fairground.records.record import RECORD_VERSION
+from fairground.records.record import RunRecord
+from fairground.records.record import Score
+from fairground.records.record import Selection
+from fairground.records.record import SplitName
+from fairground.records.record import State
+from fairground.records.record import one_of_each_spec
+from fairground.records.record import outcome_of
+from fairground.records.run_folder import RunFolder
+from fairground.records.run_folder import RunInProgress
+from fairground.records.run_folder import checkpoints_newest_first
+from fairground.records.run_folder import folder_names
+from fairground.records.run_folder import locked
+from fairground.records.run_folder import resolve_run
+from fairground.records.run_folder import resolved
+from fairground.records.run_folder import run_in_progress
+from fairground.records.run_folder import stored_spec
+from fairground.records.store import EVENTS
+from fairground.records.store import FILE_NAME
+from fairground.records.store import Filters
+from fairground.records.store import RunSummary
+from fairground.records.store import Store
+from fairground.records.store import changes
+
+__all__ = [
+    "BatchTrained",
+    "Clock",
+    "EVENTS",
+    "EpochEnded",
+    "EpochRow",
+    "FILE_NAME",
+    "Filters",
+    "Finding",
+    "ImagesPrepared",
+    "KnownBug",
+    "Listener",
+    "MeasuringStarted",
+    "Note",
+    "Outcome",
+    "PACKAGES",
+    "PretrainedWeights",
+    "Provenance",
+    "RECORD_VERSION",
+    "RunFolder",
+    "RunInProgress",
+    "RunRecord",
+    "RunSummary",
+    "Score",
+    "Selection",
+    "SignFound",
+    "SplitName",
+    "StagesCached",
+    "State",
+    "Store",
+    "array_names",
+    "changes",
+    "checkpoints_newest_first",
+    "code_version",
+    "folder_names",
+    "locked",
+    "map_array",
+    "map_npy",
+    "one_of_each_spec",
+    "outcome_of",
+    "read_arrays",
+    "resolve_run",
+    "resolved",
+    "run_in_progress",
+    "stored_spec",
+    "write_arrays",
+]
