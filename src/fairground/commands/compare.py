@@ -12,16 +12,13 @@ from fairground.commands.runs import Run, RunList, named_records, without_trials
 from fairground.commands.terminal import Verbatim, screen_width
 from fairground.comparison.comparison_result import LEVEL, GeneralityKind
 from fairground.errors import InputError, require
-from fairground.records.record import RunRecord
-from fairground.records.run_folder import RunFolder
-from fairground.records.store import Store
+from fairground.records import RunFolder, RunRecord, Store
 from fairground.reporting import comparison
 from fairground.reporting.over_datasets import over_tables
 from fairground.reporting.run_set import section_key
 from fairground.reporting.table_formats import latex
 from fairground.reporting.tables import ResultTable
-from fairground.spec.catalogue import nearest
-from fairground.spec.identity import data_name
+from fairground.spec import data_name, nearest
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

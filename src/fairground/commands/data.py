@@ -13,8 +13,7 @@ from fairground.commands.options import Quiet
 from fairground.commands.overrides import data_overrides
 from fairground.commands.progress import counted
 from fairground.errors import require
-from fairground.spec.load import load_run
-from fairground.spec.settings import parse_overrides
+from fairground.spec import load_run, parse_overrides
 
 if TYPE_CHECKING:
     from fairground.audit.audit import Audit

@@ -36,8 +36,7 @@ def demo(
     from fairground.reporting.run_set import RunSet
     from fairground.reporting.table_formats import text
     from fairground.reporting.tables import ResultTable
-    from fairground.spec.identity import method_of, name_of
-    from fairground.spec.load import load_run
+    from fairground.spec import load_run, method_of, name_of
 
     # Seed by seed, so that an early look at the page compares all methods.
     specs, names = [], {}

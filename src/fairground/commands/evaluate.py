@@ -123,8 +123,7 @@ def score(
 
     Example: fairground score my_embeddings.npz --metrics recall@1,recall@10,map@r --interval 1000
     """
-    from fairground.evaluation.bootstrap import Bootstrap
-    from fairground.evaluation.metric_scores import score_file_in_detail
+    from fairground.evaluation import Bootstrap, score_file_in_detail
     from fairground.records.arrays import write_arrays
     from fairground.reporting.headings import unit
     from fairground.spec.measurement_names import is_share

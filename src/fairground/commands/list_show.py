@@ -23,10 +23,8 @@ def list_things(
 
     Examples: fairground list · fairground list losses · fairground list runs
     """
-    from fairground.comparison.fairness_flags import FLAGS
-    from fairground.comparison.fairness_rules import RULES
-    from fairground.spec.catalogue import ROOMS, list_room
-    from fairground.spec.load import protocol_names
+    from fairground.comparison import FLAGS, RULES
+    from fairground.spec import ROOMS, list_room, protocol_names
 
     if room == "runs":
         return _list_runs(home)
@@ -44,8 +42,7 @@ def list_things(
 
 
 def _list_runs(home: Path) -> Answer:
-    from fairground.records.run_folder import folder_names
-    from fairground.records.store import Store, changes
+    from fairground.records import Store, changes, folder_names
     from fairground.reporting.headings import with_unit
     from fairground.spec.identity import OWN_DATA, data_name, method_name
 

@@ -7,10 +7,7 @@ from typing import Any
 
 from fairground.errors import DataError, InputError, require
 from fairground.loading.class_folders import refuse_archive
-from fairground.spec.catalogue import canonical
-from fairground.spec.declarations import settings_of
-from fairground.spec.run import ROOM_OF
-from fairground.spec.settings import Value
+from fairground.spec import ROOM_OF, Value, canonical, settings_of
 
 #: what a keyword may be: a value, or a table of them
 Setting = str | int | float | bool | None | os.PathLike[str] | Sequence["Setting"] | Mapping[str, "Setting"]

@@ -26,8 +26,7 @@ def protocol(
 
     Example: fairground protocol mlrc2020-cub200 loss=contrastive@mlrc
     """
-    from fairground.spec.load import load_run
-    from fairground.spec.settings import parse_overrides
+    from fairground.spec import load_run, parse_overrides
 
     file, changed = None if config is None else Path(config), parse_overrides(overrides)
     card = card_of(load_run(protocol=name, file=file, overrides=changed, unsaid=_UNSAID))
@@ -36,8 +35,7 @@ def protocol(
 
 def card_of(spec: "RunSpec") -> dict[str, str]:
     """Return the declaration card of a run, with what it changes in its protocol."""
-    from fairground.spec.card import changes, declaration, paper_settings
-    from fairground.spec.load import load_run, protocol_names
+    from fairground.spec import changes, declaration, load_run, paper_settings, protocol_names
 
     card = declaration(spec)
     if spec.protocol in protocol_names():

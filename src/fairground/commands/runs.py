@@ -10,11 +10,8 @@ from typing import Any
 from fairground.commands.options import home_folder
 from fairground.commands.overrides import Setting, keyword_overrides
 from fairground.errors import require
-from fairground.records.record import EpochRow, RunRecord, State
-from fairground.records.run_folder import RunFolder
-from fairground.records.store import Store
-from fairground.spec.catalogue import canonical, nearest
-from fairground.spec.run import ROOM_OF
+from fairground.records import EpochRow, RunFolder, RunRecord, State, Store
+from fairground.spec import ROOM_OF, canonical, nearest
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

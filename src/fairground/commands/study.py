@@ -16,14 +16,10 @@ from fairground.commands.progress import study_progress
 from fairground.commands.terminal import Verbatim, aligned, plural, prints_on_stderr, screen_width
 from fairground.errors import DataError, require
 from fairground.loggers.feed import fed
-from fairground.records.record import RunRecord
-from fairground.records.store import Store
+from fairground.records import RunRecord, Store
 from fairground.reporting import table_formats
 from fairground.reporting.study_results import StudyTable, results_plain, results_text, tables_of, write_study_page
-from fairground.spec.run import RunSpec
-from fairground.spec.settings import Overrides, parse_overrides
-from fairground.spec.study import StudySpec, study_hash
-from fairground.spec.study_load import load_study, study_names
+from fairground.spec import Overrides, RunSpec, StudySpec, load_study, parse_overrides, study_hash, study_names
 from fairground.studies.folder import begun_studies, find_begun, folder_of
 from fairground.studies.plan import StudyPlan, cost_probes, plan_of
 from fairground.studies.run_study import JobResult, StudyFailures, failures_of, run_study

@@ -20,13 +20,8 @@ from fairground.commands.runs import Run
 from fairground.commands.terminal import Verbatim
 from fairground.errors import require
 from fairground.loggers.feed import Feed, fed
-from fairground.records.record import RunRecord
-from fairground.records.run_folder import RunFolder, resolve_run, stored_spec
-from fairground.records.store import Store
-from fairground.spec.identity import name_of, to_plain
-from fairground.spec.load import COMMAND_LINE, load_run
-from fairground.spec.run import RunSpec
-from fairground.spec.settings import Overrides, parse_overrides
+from fairground.records import RunFolder, RunRecord, Store, resolve_run, stored_spec
+from fairground.spec import COMMAND_LINE, Overrides, RunSpec, load_run, name_of, parse_overrides, to_plain
 
 if TYPE_CHECKING:
     from fairground.training.process_group import ProcessGroup

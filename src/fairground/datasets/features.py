@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from fairground.contracts.table import DataError, Dataset, ImageTable, require
-from fairground.loading.csv_columns import held_out, parts_from_words, read_parquet
-from fairground.loading.image_dataset import FeatureRows
+from fairground.loading import FeatureRows, held_out, parts_from_words, read_parquet
 from fairground.records.arrays import array_names, map_array, map_npy, read_arrays
 
 _FEATURES = ("features", "embeddings")

@@ -15,9 +15,8 @@ Departures from the paper
 import numpy as np
 
 from fairground.contracts.table import DataError, ImageTable, require
+from fairground.loading import PARTS, PhotoDataset, class_folder_table, held_out, photo_table
 from fairground.loading.class_folders import class_folders, sub_folders
-from fairground.loading.csv_columns import PARTS, held_out
-from fairground.loading.image_dataset import PhotoDataset, class_folder_table, photo_table
 
 
 class FolderDataset(PhotoDataset):

@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from fairground.contracts.table import DataError, ImageTable, require
-from fairground.loading.csv_columns import Columns, held_out, parts_from_words, read_columns
-from fairground.loading.image_dataset import PhotoDataset, photo_table
+from fairground.loading import Columns, PhotoDataset, held_out, parts_from_words, photo_table, read_columns
 
 #: column -> the names it may have
 NAMES = {

@@ -7,8 +7,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from fairground.contracts.model import Augmentation, PlannedTransform, Preprocessing
-from fairground.contracts.table import Images
+from fairground.contracts import Augmentation, Images, PlannedTransform, Preprocessing
 from fairground.errors import DataError, require
 
 _BILINEAR = Image.Resampling.BILINEAR

@@ -11,10 +11,7 @@ from typing import Any
 
 from fairground.papers.published import PublishedRow, PublishedTable, published_tables
 from fairground.records.record import RunRecord
-from fairground.spec.identity import flatten, to_plain
-from fairground.spec.space import Range
-from fairground.spec.study import UNSAID, SearchProcedure, StudyJob, jobs_of
-from fairground.spec.study_load import load_study
+from fairground.spec import UNSAID, Range, SearchProcedure, StudyJob, flatten, jobs_of, load_study, to_plain
 
 #: settings that do not change a score: which fold, and what else is measured
 FREE = ("split.fold", "evaluation.test", "evaluation.metrics", "evaluation.analyses", "ensemble")

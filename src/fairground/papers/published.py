@@ -18,8 +18,7 @@ from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
 from fairground.errors import require
-from fairground.spec.catalogue import nearest
-from fairground.spec.measurement_names import declared_metric
+from fairground.spec import declared_metric, nearest
 
 SelectedOn = Literal["test", "validation", "nothing"]
 #: the losses that papers compare themselves with

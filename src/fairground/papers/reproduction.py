@@ -25,8 +25,7 @@ from fairground.errors import require
 from fairground.papers.expected_runs import Mismatch, ensemble_protocol, expected_runs, mismatches, table_of
 from fairground.papers.published import SPREADS, PublishedRow, published_rows
 from fairground.records.record import RunRecord
-from fairground.spec.identity import canonical_json
-from fairground.spec.settings import Value
+from fairground.spec import Value, canonical_json
 
 Outcome = Literal["reproduced", "differs", "not comparable"]
 #: why runs must not be compared with a row: a setting, or anything else as a sentence

@@ -7,10 +7,7 @@ choice, because the time decides how many are tried.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fairground.spec.adaptation import ALL, AdaptationSpec
-from fairground.spec.load import load_run
-from fairground.spec.settings import Value
-from fairground.spec.study import MethodSpec
+from fairground.spec import ALL, AdaptationSpec, MethodSpec, Value, load_run
 
 #: what the first row of every table is called
 FROZEN = "frozen network"

@@ -37,8 +37,7 @@ from fairground.recommendation.request import Request
 from fairground.records.store import Store
 from fairground.reporting.headings import duration, size
 from fairground.reporting.rendering import write_race_page
-from fairground.spec.adaptation import ALL, AdaptationSpec
-from fairground.spec.identity import to_plain
+from fairground.spec import ALL, AdaptationSpec, to_plain
 from fairground.studies.final_runs import OPENED
 from fairground.training import checkpoint, measure, stage_cache
 from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench

@@ -7,11 +7,7 @@ from typing import Any, Literal
 
 from fairground.errors import DataError, require
 from fairground.recommendation.candidates import FROZEN, RAW, UNTRAINED, Candidate, plain
-from fairground.spec.adaptation import AdaptationSpec
-from fairground.spec.load import load_run
-from fairground.spec.settings import Value
-from fairground.spec.study import MethodSpec
-from fairground.spec.study_load import load_study
+from fairground.spec import AdaptationSpec, MethodSpec, Value, load_run, load_study
 
 #: fewer classes cannot be divided into two that train, two that validate and as many that test
 LEAST_CLASSES = 8

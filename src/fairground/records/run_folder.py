@@ -13,11 +13,7 @@ from typing import Any, Literal
 from fairground.errors import FairgroundError, StoreError, require
 from fairground.files import cannot_write, held, is_at_work, read_json, read_with_digest
 from fairground.records.record import EpochRow
-from fairground.spec.catalogue import nearest
-from fairground.spec.identity import NAME_LENGTH, canonical_json
-from fairground.spec.load import COMMAND_LINE, run_from_plain
-from fairground.spec.run import RunSpec
-from fairground.spec.settings import Overrides
+from fairground.spec import COMMAND_LINE, NAME_LENGTH, Overrides, RunSpec, canonical_json, nearest, run_from_plain
 
 
 class _File:

@@ -28,8 +28,7 @@ from fairground.errors import DamageWarning, StoreError, require
 from fairground.files import cannot_write, parse_with_digest, read_bytes, read_text, read_with_digest, write_with_digest
 from fairground.records.record import Outcome, RunRecord, SplitName, State, outcome_of
 from fairground.records.run_folder import RunFolder, folder_names, resolved
-from fairground.spec.catalogue import nearest
-from fairground.spec.identity import canonical_json
+from fairground.spec import canonical_json, nearest
 
 EVENTS = "events.jsonl"
 _USUAL_METRIC = "map@r"

@@ -9,13 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from fairground.comparison.comparison_result import Comparison, GeneralityKind, Pair, sentence_of
-from fairground.comparison.generality import Generality
-from fairground.comparison.run_scores import Values, join_folds
+from fairground.comparison import Comparison, Generality, GeneralityKind, Pair, Values, join_folds, sentence_of
 from fairground.errors import InputError, require
 from fairground.files import read_csv, shown
-from fairground.records.record import RunRecord
-from fairground.records.run_folder import RunFolder
+from fairground.records import RunFolder, RunRecord
 from fairground.reporting import table_formats
 from fairground.reporting.headings import clean, heading, shorten, show, unit
 from fairground.reporting.run_set import ClassScores

@@ -16,8 +16,7 @@ from statistics import fmean
 import numpy as np
 
 from fairground.errors import DataError
-from fairground.records.arrays import array_names, read_arrays
-from fairground.records.record import RunRecord
+from fairground.records import RunRecord, array_names, read_arrays
 from fairground.reporting import figures
 from fairground.reporting.drawing import Draw, Size, series_of, svg_for_page, write_figure
 from fairground.reporting.headings import clean, heading, shorten, unit

@@ -10,8 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fairground.comparison.generality import Generality
-from fairground.comparison.run_scores import join_folds
+from fairground.comparison import Generality, join_folds
 from fairground.errors import DataError, InputError, require
 from fairground.files import read_json
 from fairground.papers.expected_runs import ensemble_protocol

@@ -11,13 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.comparison.generality import Generality, generality_of
-from fairground.comparison.run_scores import fold_groups, seed_of
+from fairground.comparison import Generality, fold_groups, generality_of, seed_of
 from fairground.errors import DamageWarning, DataError, FairgroundError, InputError, require
 from fairground.papers.expected_runs import ensemble_protocol
-from fairground.records.arrays import array_names, read_arrays
-from fairground.records.record import RunRecord, SplitName, one_of_each_spec
-from fairground.records.run_folder import RunFolder, folder_names
+from fairground.records import RunFolder, RunRecord, SplitName, array_names, folder_names, one_of_each_spec, read_arrays
 from fairground.spec.identity import data_name, differing, flatten
 from fairground.studies.folder import Trial
 

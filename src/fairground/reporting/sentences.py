@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from fairground.comparison.comparison_result import no_verdict_on
-from fairground.comparison.generality import Generality
+from fairground.comparison import Generality, no_verdict_on
 from fairground.records.record import Finding
 from fairground.reporting.headings import clean, heading, show, show_interval, unit
 from fairground.reporting.tables import ResultTable, TableRow

@@ -6,12 +6,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fairground.comparison.comparison_result import Interval
-from fairground.comparison.run_scores import join_folds, seed_of
+from fairground.comparison import Interval, join_folds, seed_of
 from fairground.errors import InputError, require
 from fairground.papers.reproduction import without_fold
-from fairground.records.record import RunRecord
-from fairground.records.store import Store
+from fairground.records import RunRecord, Store
 from fairground.reporting import comparison, table_formats
 from fairground.reporting.headings import with_unit
 from fairground.reporting.page import build_page
@@ -24,8 +22,7 @@ from fairground.reporting.run_set import (
     with_ensembles_apart,
 )
 from fairground.reporting.tables import MethodComparer, ResultTable
-from fairground.spec.identity import canonical_json
-from fairground.spec.measurement_names import declared_metric
+from fairground.spec import canonical_json, declared_metric
 from fairground.studies.folder import Trial, begun_hint, counts, find_begun
 from fairground.studies.run_study import JobResult, results_so_far
 from fairground.studies.search import expected_best, importance, on_bounds

@@ -20,15 +20,12 @@ from urllib.parse import urlsplit
 
 from fairground.errors import FairgroundError, InputError, require
 from fairground.files import is_at_work
-from fairground.records.record import RunRecord
-from fairground.records.run_folder import RunFolder, RunInProgress, folder_names, run_in_progress
-from fairground.records.store import Store
+from fairground.records import RunFolder, RunInProgress, RunRecord, Store, folder_names, run_in_progress
 from fairground.reporting.headings import clean, heading, show
 from fairground.reporting.page import page_text
 from fairground.reporting.rendering import render
 from fairground.reporting.study_results import find_runs
-from fairground.spec.identity import flatten
-from fairground.spec.study import StudySpec, study_hash
+from fairground.spec import StudySpec, flatten, study_hash
 from fairground.studies.folder import ENDED, begun_hint, begun_studies, find_begun, folder_of
 from fairground.studies.run_study import status_of
 

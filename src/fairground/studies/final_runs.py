@@ -18,10 +18,7 @@ from fairground.comparison.sequential import Wave, next_wave
 from fairground.errors import DataError, SealError, require
 from fairground.records.record import RunRecord
 from fairground.records.store import Event, Store
-from fairground.spec.identity import canonical_json, name_of
-from fairground.spec.measurement_names import in_unit
-from fairground.spec.run import RunSpec
-from fairground.spec.settings import Value
+from fairground.spec import RunSpec, Value, canonical_json, in_unit, name_of
 from fairground.spec.study import SeedProcedure, StudyJob, StudySpec, jobs_of, study_hash
 from fairground.studies.folder import Trial
 from fairground.studies.scheduler import Request, Requests, Scheduler, with_procedures

@@ -17,12 +17,7 @@ from typing import Any, Literal
 
 from fairground.errors import DamageWarning, FairgroundError, StoreError, require
 from fairground.files import held, read_json, sweep, write_atomically
-from fairground.spec.catalogue import nearest
-from fairground.spec.identity import to_plain
-from fairground.spec.measurement_names import goodness
-from fairground.spec.settings import Value
-from fairground.spec.study import StudySpec, study_hash
-from fairground.spec.study_load import study_from_plain
+from fairground.spec import StudySpec, Value, goodness, nearest, study_from_plain, study_hash, to_plain
 
 #: asked until it has ended; a diverged trial has no score, least of all zero
 TrialState = Literal["asked", "done", "pruned", "diverged", "failed"]

@@ -6,12 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
 
-from fairground.records.run_folder import RunFolder
-from fairground.records.store import Store
-from fairground.spec.declarations import Counts, declared
-from fairground.spec.identity import name_of
-from fairground.spec.run import RunSpec
-from fairground.spec.study import UNSAID, StudyJob, StudySpec, jobs_of
+from fairground.records import RunFolder, Store
+from fairground.spec import UNSAID, Counts, RunSpec, StudyJob, StudySpec, declared, jobs_of, name_of
 from fairground.studies.search import next_settings
 
 

@@ -9,10 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fairground.records.record import RunRecord, Score
-from fairground.records.store import Store
-from fairground.spec.identity import hash_of
-from fairground.spec.study import StudyJob, StudySpec, jobs_of
+from fairground.records import RunRecord, Score, Store
+from fairground.spec import StudyJob, StudySpec, hash_of, jobs_of
 from fairground.studies.executors.executor import Executor
 from fairground.studies.final_runs import FinalRuns, Seal, Selected, WaveStatus, finals_of, run_finals, select, waves_of
 from fairground.studies.folder import Trial, TrialStore, counts, folder_of

@@ -16,13 +16,8 @@ from typing import Generic, TypeVar, cast
 
 from fairground.errors import StoreError
 from fairground.files import LockedError
-from fairground.records.provenance import Clock
-from fairground.records.record import RunRecord
-from fairground.records.run_folder import RunFolder, locked
-from fairground.records.store import Store
-from fairground.spec.identity import method_of, name_of, to_plain
-from fairground.spec.run import RunSpec
-from fairground.spec.study import SearchProcedure, SeedProcedure
+from fairground.records import Clock, RunFolder, RunRecord, Store, locked
+from fairground.spec import RunSpec, SearchProcedure, SeedProcedure, method_of, name_of, to_plain
 from fairground.studies.executors.executor import Executor, Outcome
 
 #: trains one spec; named, not imported, so that torch is not

@@ -21,11 +21,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 from fairground.records.record import RunRecord
-from fairground.spec.identity import name_of
-from fairground.spec.measurement_names import goodness
-from fairground.spec.settings import Value
+from fairground.spec import SearchProcedure, StudyJob, Value, goodness, name_of
 from fairground.spec.space import Choice, Integer, LogReal, Range, Real, end_of, grid_of, rounded, value_at
-from fairground.spec.study import SearchProcedure, StudyJob
 from fairground.studies.folder import Trial, TrialState, TrialStore
 from fairground.studies.scheduler import Request, Requests
 

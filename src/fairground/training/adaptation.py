@@ -20,9 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.loss import Loss
-from fairground.contracts.model import Head, Transform, Trunk
-from fairground.contracts.table import Images
+from fairground.contracts import Head, Images, Loss, Transform, Trunk
 from fairground.errors import DataError, require
 from fairground.evaluation.embed import embed
 from fairground.functional.spectral import class_scatter, principal_axes, principal_axes_of_few
@@ -30,9 +28,7 @@ from fairground.heads.pca import PcaHead
 from fairground.heads.plda import PldaHead
 from fairground.heads.whitened import WhitenedHead
 from fairground.loading.decoding import read_ahead
-from fairground.spec.adaptation import ALL, AdaptationSpec
-from fairground.spec.identity import child_seed, to_plain
-from fairground.spec.run import RunSpec
+from fairground.spec import ALL, AdaptationSpec, RunSpec, child_seed, to_plain
 from fairground.training.assemble import build, build_loss, build_miner, build_regulariser, load_table, seeded
 from fairground.training.loader import Loader
 from fairground.training.measure import SealedRows

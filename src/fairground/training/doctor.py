@@ -19,14 +19,10 @@ import torch
 from torch import Tensor, nn, optim
 
 from fairground.contracts.model import Batch
-from fairground.evaluation.embedding_view import EmbeddingView
-from fairground.evaluation.metric_scores import analyse, metric_named
-from fairground.functional.pairs import normalize
-from fairground.functional.spectral import POINT, collapse_of
-from fairground.records.events import Listener, SignFound
-from fairground.records.record import EpochRow, Finding
-from fairground.spec.measurement_names import declared_metric, goodness
-from fairground.spec.run import RunSpec
+from fairground.evaluation import EmbeddingView, analyse, metric_named
+from fairground.functional import POINT, collapse_of, normalize
+from fairground.records import EpochRow, Finding, Listener, SignFound
+from fairground.spec import RunSpec, declared_metric, goodness
 from fairground.training.assemble import Assembled
 
 if TYPE_CHECKING:

@@ -19,9 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import Augmentation, Batch, Transform
-from fairground.contracts.sampler import BatchSampler
-from fairground.contracts.table import Images
+from fairground.contracts import Augmentation, Batch, BatchSampler, Images, Transform
 from fairground.loading.decoding import read_ahead
 
 State = Mapping[str, Mapping[str, Tensor]]

@@ -15,9 +15,7 @@ from torch import Tensor
 
 from fairground.errors import DivergedError
 from fairground.evaluation.metric_scores import metric_named
-from fairground.records.events import BatchTrained, EpochEnded, Listener, MeasuringStarted, Note
-from fairground.records.provenance import Clock
-from fairground.records.record import EpochRow, Finding
+from fairground.records import BatchTrained, Clock, EpochEnded, EpochRow, Finding, Listener, MeasuringStarted, Note
 from fairground.spec.run import RunSpec
 from fairground.training.assemble import Assembled, start_head
 from fairground.training.checkpoint import Checkpoints, Snapshot

@@ -8,18 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import Preprocessing
-from fairground.contracts.table import Images, ImageTable
+from fairground.contracts import Images, ImageTable, Preprocessing
 from fairground.errors import DataError, SealError, StoreError, require
+from fairground.evaluation import EmbeddingView, Evaluation, concatenate, evaluate_in_detail
 from fairground.evaluation.embed import embed, pretrained_embeddings
-from fairground.evaluation.embedding_view import EmbeddingView
-from fairground.evaluation.metric_scores import Evaluation, concatenate, evaluate_in_detail
 from fairground.files import read_json
-from fairground.records.arrays import read_arrays
-from fairground.records.run_folder import RunFolder, stored_spec
-from fairground.records.store import Store
-from fairground.spec.load import run_from_plain
-from fairground.spec.run import ComponentSpec
+from fairground.records import RunFolder, Store, read_arrays, stored_spec
+from fairground.spec import ComponentSpec, run_from_plain
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.model import InputProfile

@@ -21,8 +21,7 @@ from torch import Tensor, nn
 from torch.distributed.nn.functional import all_gather
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from fairground.contracts.model import Augmentation, Mixing, PlannedTransform, Transform
-from fairground.contracts.table import Images
+from fairground.contracts import Augmentation, Images, Mixing, PlannedTransform, Transform
 from fairground.errors import FairgroundError, require
 from fairground.evaluation.embed import embed
 from fairground.records.run_folder import RunFolder

@@ -13,15 +13,11 @@ import torch
 from torch import Tensor
 
 from fairground.errors import DivergedError
-from fairground.evaluation.embedding_view import EmbeddingView
-from fairground.evaluation.metric_scores import analyse, metric_named
+from fairground.evaluation import EmbeddingView, analyse, metric_named
 from fairground.files import sweep, write_atomically
-from fairground.records.arrays import write_arrays
+from fairground.records import RunFolder, RunRecord, Score, Selection, SplitName, State, locked, write_arrays
 from fairground.records.events import BatchTrained, EpochEnded, Event, Listener, Note
-from fairground.records.record import RunRecord, Score, Selection, SplitName, State
-from fairground.records.run_folder import RunFolder, locked
-from fairground.spec.identity import child_seed, method_of, name_of, to_plain
-from fairground.spec.run import RunSpec
+from fairground.spec import RunSpec, child_seed, method_of, name_of, to_plain
 from fairground.training.assemble import assemble
 from fairground.training.loop import Training
 from fairground.training.measure import SealedRows, gallery_of, measure

@@ -32,15 +32,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import Augmentation, PlannedTransform
-from fairground.contracts.table import Images
+from fairground.contracts import Augmentation, Images, PlannedTransform
 from fairground.errors import StoreError, require
 from fairground.files import LockedError, held, write_atomically
-from fairground.loading.decoding import for_each, read_ahead
-from fairground.loading.resized_images import USED, cache_root
+from fairground.loading import USED, cache_root, for_each, read_ahead
 from fairground.records.events import ImagesPrepared, Listener, StagesCached
-from fairground.spec.identity import to_plain
-from fairground.spec.run import RunSpec
+from fairground.spec import RunSpec, to_plain
 from fairground.training.assemble import Assembled
 from fairground.training.loop import StoppedError
 

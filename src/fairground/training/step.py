@@ -8,10 +8,7 @@ import torch
 from torch import Tensor, nn, optim
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from fairground.contracts.loss import Loss
-from fairground.contracts.miner import Miner
-from fairground.contracts.model import Batch, Mixing
-from fairground.contracts.regulariser import Regulariser
+from fairground.contracts import Batch, Loss, Miner, Mixing, Regulariser
 from fairground.errors import DivergedError, require
 from fairground.training.model import EmbeddingModel
 from fairground.training.optimiser import WeightAverage

@@ -21,9 +21,7 @@ import numpy as np
 from fairground.reporting.drawing import Bar, Line, Panel, Points, panels
 from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, factor_of
 from fairground.reporting.headings import shorten
-from fairground.spec.identity import differing
-from fairground.spec.measurement_names import goodness
-from fairground.spec.run import ROOM_OF
+from fairground.spec import ROOM_OF, differing, goodness
 from fairground.studies.search import trace
 
 PAGE_ORDER = {"distributions": 30, "traces": 100, "sensitivity": 105}

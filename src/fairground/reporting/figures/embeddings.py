@@ -25,8 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairground.errors import DataError
-from fairground.records.arrays import read_arrays
-from fairground.records.run_folder import RunFolder
+from fairground.records import RunFolder, read_arrays
 from fairground.reporting.drawing import DASHED, N_SERIES, SOLID, Line, Panel, Points, Series, panels, series_of
 from fairground.reporting.figure import FigureInputs, ReportFigure, arrays_in, axis_of, count, factor_of
 from fairground.reporting.figures.regularisation import MIXED, SWITCHED, change_of, with_bases

@@ -30,8 +30,7 @@ from fairground.reporting.figure import PRECISION_AT_1, FigureInputs, ReportFigu
 from fairground.reporting.figures.regularisation import change_of
 from fairground.reporting.headings import heading
 from fairground.reporting.tables import ResultTable
-from fairground.spec.declarations import reference_of
-from fairground.spec.measurement_names import goodness
+from fairground.spec import goodness, reference_of
 
 PAGE_ORDER = {"over_time": 90, "average_improvement": 94, "improvement": 95}
 LEAST_LOSSES = 3
