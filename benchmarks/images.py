@@ -13,8 +13,8 @@ from benchmarks.harness import Table, best_times
 from fairground.contracts.model import IMAGENET
 from fairground.contracts.table import Images
 from fairground.loading.image_dataset import ImageFiles
-from fairground.loading.resized_images import PreparedImages
-from fairground.spec.load import load_run
+from fairground.loading.prepared_images import PreparedImages
+from fairground.spec.load_run_spec import load_run
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training

@@ -8,9 +8,9 @@ from benchmarks.harness import Table
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.spec.catalogue import list_room
-from fairground.spec.identity import name_of
-from fairground.spec.load import load_run
-from fairground.spec.run import RunSpec
+from fairground.spec.load_run_spec import load_run
+from fairground.spec.run_names import name_of
+from fairground.spec.run_spec import RunSpec
 from fairground.spec.settings import parse_overrides
 from fairground.studies.executors.processes import ProcessExecutor
 from fairground.studies.scheduler import JOB, Scheduler

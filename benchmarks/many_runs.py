@@ -15,7 +15,7 @@ import torch
 
 from benchmarks.harness import Table
 from benchmarks.measuring import measured_apart
-from fairground.spec.load import load_run
+from fairground.spec.load_run_spec import load_run
 from fairground.training import run as training_run
 from fairground.training.loop import Training
 

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from fairground.commands.main import keep_memory
 from fairground.contracts.model import Trunk
 from fairground.heads.linear import LinearHead
-from fairground.spec.run import ComponentSpec
+from fairground.spec.run_spec import ComponentSpec
 from fairground.training.assemble import build
-from fairground.training.model import EmbeddingModel
+from fairground.training.embedding_model import EmbeddingModel
 from fairground.trunks import _conv_norm
 
 STEPS = int(os.environ.get("FAIRGROUND_BENCH_STEPS", "3"))

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.harness import Table
 from fairground.datasets.icons import IconsDataset
-from fairground.deploy.search import search
+from fairground.deploy.index_search import search
 from fairground.deploy.unknown_classes import class_mean, open_set_trials, spread_rows
 from fairground.records.arrays import read_arrays
 

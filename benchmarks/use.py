@@ -16,14 +16,14 @@ from PIL import Image
 
 from benchmarks.harness import Table, best_times, milliseconds
 from fairground import __version__
+from fairground.deploy.embed_images import Embedder, UsableModel, embed_to_file
+from fairground.deploy.index_search import search
 from fairground.deploy.inputs import read_inputs
 from fairground.deploy.metadata import ModelMetadata
-from fairground.deploy.model import Embedder, UsableModel, embed_to_file
-from fairground.deploy.search import search
 from fairground.evaluation.embed import PIXELS
 from fairground.heads.linear import LinearHead
-from fairground.spec.run import ComponentSpec
-from fairground.training.model import EmbeddingModel
+from fairground.spec.run_spec import ComponentSpec
+from fairground.training.embedding_model import EmbeddingModel
 from fairground.transforms.plain import PlainTransform
 from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
 from fairground.trunks.resnet50 import Resnet50Trunk

@@ -18,8 +18,8 @@ from fairground.comparison.comparison_result import Comparison
 from fairground.comparison.null_distribution import critical_value, null_distribution_of
 from fairground.comparison.paired_table import layout_of, scatter_of
 from fairground.comparison.run_scores import Runs
-from fairground.comparison.sequential import in_question, look
-from fairground.spec.study import UntilSettledSpec
+from fairground.comparison.seed_waves import in_question, look
+from fairground.spec.study_spec import UntilSettledSpec
 
 PAGE = Path(__file__).parent.parent / "docs" / "fairness.md"
 METHODS = (4, 8, 16, 31)

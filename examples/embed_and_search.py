@@ -9,7 +9,7 @@ from pathlib import Path
 from fairground.deploy.index import build_index
 from fairground.deploy.model_folder import open_model
 from fairground.deploy.unknown_classes import rule_of
-from fairground.spec.load import load_run
+from fairground.spec.load_run_spec import load_run
 from fairground.spec.settings import parse_overrides
 from fairground.training.run import run
 

@@ -15,7 +15,7 @@ from fairground.losses import TripletLoss
 from fairground.miners import DistanceWeightedMiner
 from fairground.samplers import PerClassSampler
 from fairground.splits import HalfClassesSplit
-from fairground.training.model import EmbeddingModel
+from fairground.training.embedding_model import EmbeddingModel
 from fairground.transforms import SmallImagesTransform
 from fairground.trunks import SmallConvTrunk
 

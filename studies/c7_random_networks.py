@@ -18,7 +18,7 @@ import torch
 
 from fairground.evaluation.embed import embed
 from fairground.evaluation.metric_scores import evaluate
-from fairground.spec.load import load_run
+from fairground.spec.load_run_spec import load_run
 from fairground.spec.settings import parse_overrides
 from fairground.training.assemble import assemble
 

@@ -17,10 +17,10 @@ from fairground.records.arrays import read_arrays
 from fairground.records.record import EpochRow, RunRecord
 from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
-from fairground.spec.identity import canonical_json, name_of, to_plain
-from fairground.spec.study import StudyJob, StudySpec, jobs_of
+from fairground.spec.run_names import canonical_json, name_of, to_plain
+from fairground.spec.study_spec import StudyJob, StudySpec, jobs_of
 from fairground.studies.final_runs import Seal
-from fairground.studies.folder import TrialStore, begun_studies, folder_of
+from fairground.studies.study_folder import TrialStore, begun_studies, folder_of
 
 RECORDS = Path("docs/results/records")
 #: metrics whose every epoch is kept

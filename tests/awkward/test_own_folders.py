@@ -53,7 +53,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model trained for two batches, exported."""
     from fairground.deploy.model_folder import model_of_run, write_model
     from fairground.records.store import Store
-    from fairground.spec.load import load_run
+    from fairground.spec.load_run_spec import load_run
     from fairground.training.run import run
 
     place = tmp_path_factory.mktemp("model")

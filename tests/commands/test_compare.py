@@ -8,7 +8,7 @@ import fairground as fg
 from fairground.comparison.compare_values import compare_values
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
-from fairground.reporting import comparison
+from fairground.reporting import comparison_text
 from tests.commands.test_commands import fairground, output_of
 from tests.comparison.methods import method
 from tests.records.factory import hashed
@@ -115,24 +115,24 @@ def test_nothing_to_compare_is_a_sentence(tmp_path, capsys):
 
 def test_of_many_pairs_those_with_the_best_are_printed():
     runs = [run for i in range(8) for run in method(loss=f"loss{i}", level=0.2 + i / 20)]
-    table = comparison.compare_records(runs)
-    told = comparison.text(table)
+    table = comparison_text.compare_records(runs)
+    told = comparison_text.text(table)
     assert told.count("is better than") == 7
     assert told.count("  loss7 is better than") == 7
     assert "and 21 pairs without the first method" in told
-    assert len(comparison.plain(table)["pairs"]) == 28
+    assert len(comparison_text.plain(table)["pairs"]) == 28
 
 
 def test_pairs_that_lack_a_second_run_share_one_line():
     runs = [method(loss=f"loss{i}", level=0.2 + i / 20)[0] for i in range(4)]
-    told = comparison.text(comparison.compare_records(runs))
+    told = comparison_text.text(comparison_text.compare_records(runs))
     assert "no verdict on 6 pairs: a verdict needs at least two runs of each method" in told
     assert told.count("a verdict needs") == 1
 
 
 def test_what_would_settle_a_verdict():
     def said(a: dict[int, float], b: dict[int, float], metric: str = "map@r", has_direction: bool = True) -> str:
-        return comparison.sentence(compare_values({"a": a, "b": b}).pairs[0], metric, has_direction=has_direction)
+        return comparison_text.sentence(compare_values({"a": a, "b": b}).pairs[0], metric, has_direction=has_direction)
 
     better = said({0: 0.5, 1: 0.52, 2: 0.51}, {0: 0.3, 1: 0.31, 2: 0.31})
     assert better.startswith("a is better than b by 20.33 [")

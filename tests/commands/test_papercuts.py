@@ -9,17 +9,17 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from fairground.commands.list_show import record_lines
 from fairground.commands.main import app
 from fairground.commands.progress import study_progress
+from fairground.commands.show import record_lines
 from fairground.deploy.metadata import card_of
 from fairground.deploy.model_folder import open_model
 from fairground.errors import InputError
 from fairground.heads.pca import PcaHead
 from fairground.records.record import Finding
 from fairground.reporting.run_set import methods_of
-from fairground.spec.identity import data_name
-from fairground.spec.load import load_run
+from fairground.spec.load_run_spec import load_run
+from fairground.spec.run_names import data_name
 from fairground.spec.settings import parse_overrides
 from tests.datasets.pictures import class_folders
 from tests.records.factory import make_record
@@ -219,7 +219,7 @@ def test_unknown_is_right_because_the_index_has_no_such_class_and_the_page_says_
 
 def test_a_bug_that_is_not_switched_on_is_no_news_on_a_page():
     from fairground.reporting.page import _card
-    from fairground.spec.identity import flatten, to_plain
+    from fairground.spec.run_names import flatten, to_plain
 
     assert "bug" not in _card([flatten(to_plain(load_run(overrides={"loss": "multi_similarity"})))])["loss"]
     words = ["loss=multi_similarity", "loss.epsilon=0.1", "loss.self_positive_bug=true"]

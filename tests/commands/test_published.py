@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from fairground.papers.published import published_rows
+from fairground.papers.published_numbers import published_rows
 from fairground.records.store import Store
 from tests.commands.test_commands import fairground, output_of
 from tests.papers.test_reproduction import ROTH, run

@@ -16,7 +16,7 @@ import pytest
 
 from fairground.commands.options import executor_of
 from fairground.records.store import Store
-from fairground.spec.study_load import load_study
+from fairground.spec.load_study_spec import load_study
 from fairground.studies.run_study import StudyFailures, status_of
 from tests.commands.test_commands import fairground, output_of
 from tests.patience import PATIENCE

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from fairground.records.record import Provenance, RunRecord, Selection
-from fairground.spec.study import SearchProcedure
+from fairground.spec.study_spec import SearchProcedure
 from tests.records.factory import hashed, make_provenance, make_record
 
 ON_TEST = {"selection": Selection(split="test", metric="map@r")}

@@ -13,8 +13,8 @@ from benchmarks import verdicts
 from fairground.comparison.compare_values import compare_values
 from fairground.comparison.over_datasets import friedman_p, nemenyi, ranks_of
 from fairground.records.record import Score
-from fairground.reporting.tables import ResultTable
-from fairground.spec.study import UntilSettledSpec as Plan
+from fairground.reporting.result_table import ResultTable
+from fairground.spec.study_spec import UntilSettledSpec as Plan
 from tests.records.factory import make_record
 
 EQUAL, UNEQUAL = verdicts.SHAPES[0], verdicts.SHAPES[3]

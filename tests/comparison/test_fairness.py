@@ -15,8 +15,8 @@ from fairground.comparison.fairness_rules import RULES
 from fairground.comparison.run_scores import join_folds
 from fairground.errors import InputError
 from fairground.records.record import KnownBug, PretrainedWeights, Score
-from fairground.spec.space import Choice, Integer, LogReal, Real
-from fairground.spec.study import SearchProcedure
+from fairground.spec.search_ranges import Choice, Integer, LogReal, Real
+from fairground.spec.study_spec import SearchProcedure
 from tests.commands.test_commands import fairground
 from tests.comparison.methods import ON_TEST, method, searched
 from tests.records.factory import make_provenance

@@ -9,7 +9,7 @@ from fairground.contracts.model import IMAGENET, PlannedTransform, Transform
 from fairground.contracts.table import Images
 from fairground.loading.image_dataset import ImagesInMemory
 from fairground.spec.catalogue import list_names
-from fairground.spec.run import ComponentSpec
+from fairground.spec.run_spec import ComponentSpec
 from fairground.training.assemble import build
 
 N = 37

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from fairground.commands.main import app
 from fairground.deploy import index as index_module
-from fairground.deploy import search
+from fairground.deploy import index_search
 from fairground.deploy.index import add_embeddings, build_index, create_index, open_index, remove_from_index
 from fairground.deploy.unknown_classes import DecisionRule, query_index, rule_of
 from fairground.errors import DataError, InputError, StoreError
@@ -124,15 +124,15 @@ def slow(queries, rows, k, is_raw, removed=()):
 @pytest.mark.parametrize("is_raw", [False, True])
 @pytest.mark.parametrize("n_queries", [1, 7])
 def test_it_agrees_with_a_slow_loop_over_several_blocks(monkeypatch, is_raw, n_queries, threads):
-    monkeypatch.setattr(search, "BLOCK", 16)
-    monkeypatch.setattr(search, "QUERIES", 3)
+    monkeypatch.setattr(index_search, "BLOCK", 16)
+    monkeypatch.setattr(index_search, "QUERIES", 3)
     generator = np.random.default_rng(1)
     rows = generator.normal(size=(50, 6)).astype(np.float32)
     rows = rows if is_raw else rows / np.linalg.norm(rows, axis=1, keepdims=True)
     rows[30:34] = rows[11]
     removed = np.array([0, 12, 13, 31, 49])
     queries = np.concatenate([rows[11:12], generator.normal(size=(n_queries - 1, 6)).astype(np.float32)])
-    found = search.search(queries, rows, 5, is_raw=is_raw, removed=removed, threads=threads)
+    found = index_search.search(queries, rows, 5, is_raw=is_raw, removed=removed, threads=threads)
     numbers, values = slow(queries, rows, 5, is_raw, removed)
     assert found.numbers[0, :4].tolist() == [11, 30, 32, 33]
     assert np.array_equal(found.numbers, numbers)
@@ -141,16 +141,16 @@ def test_it_agrees_with_a_slow_loop_over_several_blocks(monkeypatch, is_raw, n_q
 
 def test_edges_and_refusals():
     rows = np.eye(3, dtype=np.float32)
-    assert search.search(rows[:1], rows, 10).numbers.tolist() == [[0, 1, 2]]
-    assert search.search(rows[:1], rows, 10, removed=np.array([0, 2])).numbers.tolist() == [[1]]
-    assert search.search(
+    assert index_search.search(rows[:1], rows, 10).numbers.tolist() == [[0, 1, 2]]
+    assert index_search.search(rows[:1], rows, 10, removed=np.array([0, 2])).numbers.tolist() == [[1]]
+    assert index_search.search(
         rows[:1], rows, 2, forbid=lambda _, columns: np.array([[True, True, False]])
     ).numbers.tolist() == [[2, -1]]
-    assert search.search(rows[:0], rows, 2).numbers.shape == (0, 2)
+    assert index_search.search(rows[:0], rows, 2).numbers.shape == (0, 2)
     with pytest.raises(InputError, match="k must be at least 1; got 0"):
-        search.search(rows, rows, 0)
+        index_search.search(rows, rows, 0)
     with pytest.raises(InputError, match=r"queries must be \(q, 3\)"):
-        search.search(rows[:, :2], rows, 1)
+        index_search.search(rows[:, :2], rows, 1)
 
 
 @pytest.fixture

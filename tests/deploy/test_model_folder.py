@@ -6,10 +6,10 @@ import pytest
 import torch
 from PIL import Image
 
-from fairground.deploy.model import Embedder, ResizedImages
+from fairground.deploy.embed_images import Embedder, ResizedImages
 from fairground.deploy.model_folder import EER, FMR, example_inputs, open_model, thresholds_of, write_model
 from fairground.errors import FairgroundError
-from fairground.evaluation.embedding_view import EmbeddingView
+from fairground.evaluation.evaluated_embeddings import EmbeddingView
 from fairground.loading.image_dataset import ImagesInMemory
 
 

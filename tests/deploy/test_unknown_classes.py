@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fairground.commands.main import app
-from fairground.deploy import search, unknown_classes
+from fairground.deploy import index_search, unknown_classes
 from fairground.deploy.index import build_index, open_index, remove_from_index
 from fairground.deploy.unknown_classes import DecisionRule, OpenSetTrials, query_index, rule_of, trials_of
 from fairground.errors import InputError
@@ -91,7 +91,7 @@ def test_votes():
 
 @pytest.mark.parametrize("is_raw", [False, True])
 def test_trials_agree_with_a_loop(is_raw, monkeypatch):
-    monkeypatch.setattr(search, "BLOCK", 16)
+    monkeypatch.setattr(index_search, "BLOCK", 16)
     draw = np.random.default_rng(2)
     labels = draw.integers(6, size=50)
     labels[0] = 6  # a class of one

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fairground.records.record import RunRecord
 from fairground.records.store import Store
-from fairground.spec.run import RunSpec
+from fairground.spec.run_spec import RunSpec
 from fairground.studies.executors.executor import executor_named
 from fairground.studies.scheduler import JOB, Scheduler
 from tests.training.tiny import tiny

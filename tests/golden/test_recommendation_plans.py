@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 import torch
 
-from fairground.spec.adaptation import AdaptationSpec
-from fairground.spec.identity import to_plain
-from fairground.spec.load import load_run
+from fairground.spec.adaptation_spec import AdaptationSpec
+from fairground.spec.load_run_spec import load_run
+from fairground.spec.run_names import to_plain
 from fairground.spec.settings import parse_overrides
 from fairground.training.adaptation import Workbench
 from tests.golden.command import printed

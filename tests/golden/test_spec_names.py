@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from fairground.spec.identity import name_of, to_plain
-from fairground.spec.load import load_run, protocol_names
-from fairground.spec.study import UNSAID, StudyJob, jobs_of, study_hash
-from fairground.spec.study_load import load_study, study_names
+from fairground.spec.load_run_spec import load_run, protocol_names
+from fairground.spec.load_study_spec import load_study, study_names
+from fairground.spec.run_names import name_of, to_plain
+from fairground.spec.study_spec import UNSAID, StudyJob, jobs_of, study_hash
 
 STORED = Path(__file__).with_name("spec_names.json")
 ROOT = Path(__file__).parents[2]

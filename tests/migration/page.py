@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fairground.spec.identity import to_plain
-from fairground.spec.run import RunSpec
+from fairground.spec.run_names import to_plain
+from fairground.spec.run_spec import RunSpec
 
 TEXT = (Path(__file__).parents[2] / "docs" / "migration.md").read_text(encoding="utf-8")
 

@@ -5,9 +5,9 @@ import typer
 
 from fairground.commands import main
 from fairground.commands.main import app
-from fairground.spec.load import load_run
+from fairground.spec.load_run_spec import load_run
+from fairground.spec.load_study_spec import load_study
 from fairground.spec.settings import parse_overrides
-from fairground.spec.study_load import load_study
 from tests.migration.page import TEXT, commands, quoted, section, table, value_at
 
 PAGE = section("powerful-benchmarker")

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from fairground.papers.expected_runs import FREE, TRAINING, ExpectedRuns, expected_runs
-from fairground.papers.published import PublishedRow, published_rows
+from fairground.papers.published_numbers import PublishedRow, published_rows
 from fairground.papers.reproduction import PublishedVerdict, compare_with_published, repeats_of
 from fairground.reporting.study_results import from_study
 from fairground.spec.settings import Value
-from fairground.spec.study import UNSAID
+from fairground.spec.study_spec import UNSAID
 from fairground.studies.run_study import JobResult
 from tests.papers.published_runs import result_of
 

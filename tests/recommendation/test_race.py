@@ -7,8 +7,8 @@ import pytest
 
 from fairground.recommendation.advice import decide
 from fairground.recommendation.candidates import STEPS, Candidate, frozen_candidates
-from fairground.recommendation.folder import Measurement, Measurements
 from fairground.recommendation.race import MARGIN, SHARES, Budget, Race, TimeUpError
+from fairground.recommendation.recommendation_folder import Measurement, Measurements
 from fairground.recommendation.request import Request
 
 FROZEN, OTHER = frozen_candidates(64, 500, name="frozen network")[::9][:2]

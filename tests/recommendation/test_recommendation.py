@@ -8,12 +8,12 @@ import pytest
 from fairground.commands.load_model import load_model
 from fairground.recommendation import pretrained_network, recommendation
 from fairground.recommendation.candidates import plain
-from fairground.recommendation.folder import RecommendationFolder
 from fairground.recommendation.pretrained_network import FEWEST_STEPS, FIRST, choose_trunk, stages_beyond
 from fairground.recommendation.race import SHARES, Race, RaceProgress
 from fairground.recommendation.recommendation import Recommendation
+from fairground.recommendation.recommendation_folder import RecommendationFolder
 from fairground.recommendation.request import Request, choose_protocol
-from fairground.spec.adaptation import ALL
+from fairground.spec.adaptation_spec import ALL
 from tests.commands.quick_race import ticking, write_features
 from tests.datasets.pictures import class_folders
 from tests.training.test_adaptation import SUP_CON, photographs  # noqa: F401

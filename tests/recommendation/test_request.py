@@ -5,7 +5,7 @@ import pytest
 from fairground.errors import FairgroundError, InputError
 from fairground.recommendation.candidates import frozen_candidates, head_candidates
 from fairground.recommendation.request import choose_protocol, choose_split
-from fairground.spec.study_load import load_study
+from fairground.spec.load_study_spec import load_study
 
 
 def divided(*sizes, lists_parts=False, has_test_half=False):

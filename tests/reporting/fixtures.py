@@ -13,9 +13,9 @@ from fairground.files import write_with_digest
 from fairground.records.arrays import write_arrays
 from fairground.records.record import RunRecord, Score
 from fairground.records.run_folder import RunFolder
+from fairground.reporting.live_pages import Watch, WatchServer, choose
 from fairground.reporting.run_set import RunSet
-from fairground.reporting.watch import Watch, WatchServer, choose
-from fairground.studies.folder import Trial
+from fairground.studies.study_folder import Trial
 from tests.records.factory import hashed, make_provenance, make_record, make_spec
 
 HOSTILE = (

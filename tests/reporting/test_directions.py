@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from fairground.records.record import RunRecord, Score
-from fairground.reporting import comparison
+from fairground.reporting import comparison_text
 from fairground.reporting.figure import FigureInputs
 from fairground.reporting.figures import effects_of_settings, improvement, metric_agreement, scores_and_ranks
 from fairground.reporting.headings import heading, show, unit
+from fairground.reporting.result_table import ResultTable
 from fairground.reporting.run_set import RunSet
 from fairground.reporting.sentences import headline_of
 from fairground.reporting.table_formats import text
-from fairground.reporting.tables import ResultTable
 from tests.records.factory import make_record
 
 LOWER = ("eer", "fnmr", "fnmr@fmr=0.01")
@@ -60,22 +60,22 @@ def test_the_best_comes_first_and_is_marked(metric, declared, is_lower):
 def test_without_a_direction_no_method_is_marked_or_called_better(metric):
     table = table_of(metric)
     assert {row.cells[metric].mark for row in table.rows} == {""}
-    found = comparison.compare_records(three(metric))
+    found = comparison_text.compare_records(three(metric))
     assert found.best == ()
-    assert " is higher than " in comparison.text(found)
-    assert " is better than " not in comparison.text(found)
+    assert " is higher than " in comparison_text.text(found)
+    assert " is better than " not in comparison_text.text(found)
 
 
 @pytest.mark.parametrize("metric", ["eer", OWN])
 def test_verdicts_call_the_lower_better_by_a_positive_difference(metric):
-    found = comparison.compare_records(three(metric, False))
+    found = comparison_text.compare_records(three(metric, False))
     assert found.best == ("margin",)
     first = found.comparison.pairs[0]
     assert (first.a, first.b) == ("margin", "triplet")
     assert first.difference == pytest.approx(-0.1017, abs=1e-4)
-    assert comparison.sentence_in(found, first).startswith("margin is better (lower) than triplet by ")
-    assert comparison.plain(found)["higher_is_better"] is False
-    chances = comparison.confidence_of(found)["chances"]
+    assert comparison_text.sentence_in(found, first).startswith("margin is better (lower) than triplet by ")
+    assert comparison_text.plain(found)["higher_is_better"] is False
+    chances = comparison_text.confidence_of(found)["chances"]
     assert (chances[0]["label"], chances[0]["settled_by"]) == ("margin", "lowest mean")
     assert chances[0]["probability"] > 0.9
 

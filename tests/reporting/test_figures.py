@@ -8,11 +8,11 @@ from fairground.errors import InputError
 from fairground.reporting.drawing import DARK, LIGHT, STAND_IN, label_shifts, panels, svg_for_page, write_figure
 from fairground.reporting.figures.scores_and_ranks import MOST_BARS, cost, curve_panel, curves_of, score_panel
 from fairground.reporting.headings import duration, size
-from fairground.reporting.tables import ResultTable
+from fairground.reporting.result_table import ResultTable
 from tests.records.factory import make_record
 from tests.reporting.figure_runs import inputs
 from tests.reporting.fixtures import HOSTILE, make_study
-from tests.reporting.test_tables import runs
+from tests.reporting.test_result_table import runs
 
 
 def test_bars_hold_means_intervals_and_single_runs_in_per_cent():

@@ -8,10 +8,10 @@ from fairground.errors import SealError
 from fairground.reporting.figure import figures_of
 from fairground.reporting.page import inputs_of
 from fairground.reporting.study_results import find_runs
-from fairground.spec.study_load import load_study
+from fairground.spec.load_study_spec import load_study
 from fairground.studies.executors.executor import executor_named
-from fairground.studies.folder import folder_of
 from fairground.studies.run_study import run_study
+from fairground.studies.study_folder import folder_of
 
 JOBS = "tests.studies.jobs"
 

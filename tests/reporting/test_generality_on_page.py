@@ -8,10 +8,10 @@ import pytest
 from fairground.errors import InputError
 from fairground.records.arrays import write_arrays
 from fairground.records.run_folder import RunFolder
-from fairground.reporting.comparison import compare_records, how_to_read, sentence_in
+from fairground.reporting.comparison_text import compare_records, how_to_read, sentence_in
 from fairground.reporting.page import inputs_of, page_text, sections_of
 from fairground.reporting.run_set import ClassScores, RunSet, methods_of
-from tests.reporting.test_tables import runs
+from tests.reporting.test_result_table import runs
 
 SIZES = np.array([10, 20, 30, 0, 40, 25, 35, 15])
 

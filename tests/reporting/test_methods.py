@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from fairground.records.record import RunRecord
 from fairground.reporting.run_set import methods_of
-from fairground.spec.identity import differing, flatten, shared
+from fairground.spec.run_names import differing, flatten, shared
 from tests.records.factory import METRICS, hashed, make_record, make_spec
 from tests.reporting.fixtures import make_study
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from fairground.reporting.comparison import compare_records, confidence_of, sentence_in
+from fairground.reporting.comparison_text import compare_records, confidence_of, sentence_in
 from fairground.reporting.figure import FigureInputs
 from fairground.reporting.figures import scores_and_ranks
 from fairground.reporting.run_set import RunSet
 from fairground.reporting.sentences import headline_of
 from fairground.reporting.table_formats import caption
-from tests.reporting.test_tables import runs
+from tests.reporting.test_result_table import runs
 
 #: half a 95 % interval of three runs over their standard deviation, as the demo's table printed it
 HALF = 2.4841

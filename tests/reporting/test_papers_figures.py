@@ -9,9 +9,9 @@ import pytest
 from fairground.records.arrays import write_arrays
 from fairground.records.run_folder import RunFolder
 from fairground.reporting.figure import FigureInputs, figures_of, write_figures
-from fairground.reporting.figures import effects_of_settings, embeddings, regularisation, scores_and_ranks
+from fairground.reporting.figures import effects_of_settings, embedding_map, regularisation, scores_and_ranks
 from fairground.reporting.page import inputs_of
-from fairground.studies.folder import Trial
+from fairground.studies.study_folder import Trial
 from tests.records.factory import make_record
 from tests.reporting.figure_runs import KEY, changed, inputs, run
 from tests.reporting.fixtures import make_rich_study, make_study, write_files
@@ -128,8 +128,8 @@ def test_a_map_of_many_images_is_bounded_and_flat_data_keeps_its_shape(tmp_path)
     flat = np.zeros((5000, 5))
     flat[:, 0], flat[:, 1], flat[:, 4] = np.tile([0, 2.0], 2500), np.repeat([0, 1.0], 2500), 1000
     write_arrays(folder.embeddings, {"embeddings": flat, "labels": np.zeros(5000, int), "rows": np.arange(5000)})
-    (one,) = embeddings.maps_of(inputs([record], folders={record.name: folder}))
-    assert len(one.points) == embeddings.MOST_POINTS
+    (one,) = embedding_map.maps_of(inputs([record], folders={record.name: folder}))
+    assert len(one.points) == embedding_map.MOST_POINTS
     assert one.share == pytest.approx(1, abs=1e-6)
     spans = sorted(np.ptp([[point.x, point.y] for point in one.points], axis=0).tolist())
     assert spans == pytest.approx([0.5, 1.0], abs=1e-3)
@@ -149,8 +149,8 @@ def test_each_switched_method_is_set_beside_the_method_most_like_it():
 
 def test_structure_is_read_from_the_training_split():
     records = [run("a", 0.5 + 0.1 * x, seed=x, train_rho=2.0 - x, train_pi_inter=0.3) for x in range(4)]
-    assert embeddings.structure(inputs(records)).numbers == (("π inter", "none", "4"), ("\u03c1", "-1.00", "4"))
-    assert embeddings.structure(inputs([run("a", 0.5, seed=x) for x in range(4)])) is None
+    assert embedding_map.structure(inputs(records)).numbers == (("π inter", "none", "4"), ("\u03c1", "-1.00", "4"))
+    assert embedding_map.structure(inputs([run("a", 0.5, seed=x) for x in range(4)])) is None
 
 
 def test_p_switch_curves_are_called_as_the_method_without_and_compared_with_it_alone():
@@ -196,45 +196,45 @@ def test_spectra_of_all_pairs_are_drawn_each_in_a_panel(tmp_path):
     losses = ["contrastive", "margin", "snr", "triplet"]
     records = [run(loss, 0.5) for loss in losses] + [run(loss, 0.6, miner="rho_distance", p=0.3) for loss in losses]
     made = with_analyses([*records, run("soft_triple", 0.4)], tmp_path, (0.7, 0.3))
-    found, n_runs = embeddings.spectra_of(made, SPECTRUM)
-    pairs = embeddings.pairs_of_spectra(made, found)
+    found, n_runs = embedding_map.spectra_of(made, SPECTRUM)
+    pairs = embedding_map.pairs_of_spectra(made, found)
     assert (len(pairs), n_runs) == (4, 9)
     assert all(
         (label.split()[0], change) == (switched.split()[0], "switched tuples")
         for label, (switched, change) in pairs.items()
     )
-    figure = embeddings.spectra(made)
+    figure = embedding_map.spectra(made)
     drawn = "4 methods without (blue) and with (red) switched tuples; 1 method without a pair is in the"
     assert drawn in figure.sentence
     assert len(figure.numbers) == 9
     assert all(f">{loss} + distance" in figure.svg("here") for loss in losses)
     assert "soft_triple" not in figure.svg("here")
     again = with_analyses([run("margin", 0.6), mixed(run("margin", 0.5))], tmp_path, (0.7, 0.3))
-    ((_, change),) = embeddings.pairs_of_spectra(again, embeddings.spectra_of(again, SPECTRUM)[0]).values()
+    ((_, change),) = embedding_map.pairs_of_spectra(again, embedding_map.spectra_of(again, SPECTRUM)[0]).values()
     assert change == "manifold mixup"
     # A sweep has no pairs: all methods share one panel.
     sweep = [run("margin", 0.5), *(run("margin", 0.6, miner="rho_distance", p=p) for p in (0.1, 0.3))]
-    figure = embeddings.spectra(with_analyses(sweep, tmp_path, (0.7, 0.3)))
+    figure = embedding_map.spectra(with_analyses(sweep, tmp_path, (0.7, 0.3)))
     assert "blue" not in figure.sentence
     assert all(f"p_switch={p}" in figure.svg("here") for p in (0.1, 0.3))
 
 
 def test_spectra_are_averaged_over_runs_and_end_where_the_rest_is_rounding(tmp_path):
     records = [run("a", 0.5, seed=seed) for seed in range(2)]
-    found, n_runs = embeddings.spectra_of(with_analyses(records, tmp_path, [0.8, 0.2], [0.6, 0.4, 0.0]), SPECTRUM)
+    found, n_runs = embedding_map.spectra_of(with_analyses(records, tmp_path, [0.8, 0.2], [0.6, 0.4, 0.0]), SPECTRUM)
     assert (found["a"].tolist(), n_runs) == ([pytest.approx(0.7), pytest.approx(0.3)], 2)
-    assert embeddings.spectra(inputs(records)) is None
+    assert embedding_map.spectra(inputs(records)) is None
     made = with_analyses(records, tmp_path, (0.9, 0.1, 3e-9))
-    assert "Lines end where the rest is rounding of zero." in embeddings.spectra(made).sentence
+    assert "Lines end where the rest is rounding of zero." in embedding_map.spectra(made).sentence
 
 
 def test_class_spectra_are_read_apart_from_the_others(tmp_path):
     records = [run("margin", 0.5), run("margin", 0.6, miner="rho_distance", p=0.3)]
     made = with_analyses(records, tmp_path, [0.9, 0.1], [0.6, 0.4], array="class_spectra/class_spectrum")
-    figure = embeddings.class_spectra(made)
+    figure = embedding_map.class_spectra(made)
     assert "within classes" in figure.title
     assert [row[1] for row in figure.numbers] == ["60.000 %", "90.000 %"]
-    assert embeddings.spectra(made) is None
+    assert embedding_map.spectra(made) is None
 
 
 def test_each_objective_is_paired_with_itself_under_mixup():
@@ -260,7 +260,7 @@ def test_each_objective_is_paired_with_itself_under_mixup():
 
 
 def test_a_map_keeps_distances_and_knows_pictures_and_classes(rich, tmp_path):
-    drawn = embeddings.maps_of(rich)
+    drawn = embedding_map.maps_of(rich)
     assert len(drawn) == 4
     one = drawn[0]
     assert len(one.points) == one.n_images == 120
@@ -273,7 +273,7 @@ def test_a_map_keeps_distances_and_knows_pictures_and_classes(rich, tmp_path):
     with np.load(folder.gallery) as file:
         arrays = {name: file[name] for name in file.files}
     write_arrays(folder.gallery, {**arrays, "class_names": np.array([f"kind {i}" for i in range(9)])})
-    (one,) = embeddings.maps_of(inputs([record], folders={record.name: folder}))
+    (one,) = embedding_map.maps_of(inputs([record], folders={record.name: folder}))
     assert one.names == {i: f"kind {i}" for i in range(6)}
     # The nine with a picture come last, on top.
     assert {point.row for point in one.points[-9:]} == {1000, 1001, 1002, 1003, 1004, 1020, 1021, 1022, 1040}

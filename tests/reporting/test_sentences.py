@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from fairground.records.record import Finding
-from fairground.reporting.comparison import compare_records, confidence_of
+from fairground.reporting.comparison_text import compare_records, confidence_of
+from fairground.reporting.result_table import ResultTable
 from fairground.reporting.sentences import headline_of, join_names, notes_of
 from fairground.reporting.study_results import StudyTable
-from fairground.reporting.tables import ResultTable
 from tests.records.factory import make_provenance, make_record
 from tests.reporting.fixtures import make_study
-from tests.reporting.test_tables import runs
+from tests.reporting.test_result_table import runs
 
 
 def headline(*groups) -> str:

@@ -138,7 +138,7 @@ def test_a_value_that_the_constructor_refuses_is_refused_from_its_source_in_the_
 
 def test_a_value_out_of_range_is_refused_before_torch_is_imported():
     program = (
-        "import sys\nfrom fairground.errors import InputError\nfrom fairground.spec.load import load_run\n"
+        "import sys\nfrom fairground.errors import InputError\nfrom fairground.spec.load_run_spec import load_run\n"
         "try:\n    load_run(overrides={'loss': 'triplet', 'loss.margin': 9})\n"
         "except InputError as error:\n    print(error, 'torch' in sys.modules)"
     )

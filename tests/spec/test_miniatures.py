@@ -2,8 +2,8 @@
 
 import pytest
 
-from fairground.spec.study import UNSAID, jobs_of
-from fairground.spec.study_load import load_study, study_names
+from fairground.spec.load_study_spec import load_study, study_names
+from fairground.spec.study_spec import UNSAID, jobs_of
 
 MINIATURES = [name for name in study_names() if name.startswith(("laptop/", "features/"))]
 

@@ -11,8 +11,8 @@ import pytest
 from fairground.errors import InputError
 from fairground.spec.catalogue import find, list_room
 from fairground.spec.declarations import settings_of
-from fairground.spec.load import load_run, presets
-from fairground.spec.run import OptimiserSpec, TrainingSpec
+from fairground.spec.load_run_spec import load_run, presets
+from fairground.spec.run_spec import OptimiserSpec, TrainingSpec
 from fairground.spec.settings import fit
 
 TABLES = tomllib.loads(

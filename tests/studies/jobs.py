@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fairground.records.provenance import Clock
 from fairground.records.record import EpochRow, RunRecord, Score
-from fairground.spec.identity import canonical_json, method_of, name_of, to_plain
+from fairground.spec.run_names import canonical_json, method_of, name_of, to_plain
 
 
 def score_of(spec):

@@ -6,12 +6,12 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.records.store import Store
-from fairground.spec.space import Choice, Integer, LogReal, Real, contains
-from fairground.spec.study import SearchProcedure, jobs_of
-from fairground.spec.study_load import load_study
-from fairground.studies.folder import Trial
+from fairground.spec.load_study_spec import load_study
+from fairground.spec.search_ranges import Choice, Integer, LogReal, Real, contains
+from fairground.spec.study_spec import SearchProcedure, jobs_of
+from fairground.studies.hyperparameter_search import suggest
 from fairground.studies.plan import cost_probes
-from fairground.studies.search import suggest
+from fairground.studies.study_folder import Trial
 from tests.studies.test_run_study import study_results
 
 RANGES = {"a": Real(low=0.0, high=1.0), "b": LogReal(low=1e-4, high=1.0)}

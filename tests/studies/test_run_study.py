@@ -16,13 +16,13 @@ import pytest
 from fairground.errors import SealError, StoreError
 from fairground.records.store import Store
 from fairground.reporting.study_results import results_plain, results_text, write_study_page
-from fairground.spec.study import jobs_of, study_hash
-from fairground.spec.study_load import load_study
+from fairground.spec.load_study_spec import load_study
+from fairground.spec.study_spec import jobs_of, study_hash
 from fairground.studies.executors.executor import executor_named
 from fairground.studies.final_runs import Seal, Selected, select
-from fairground.studies.folder import Trial, TrialStore, find_begun, folder_of
+from fairground.studies.hyperparameter_search import search
 from fairground.studies.run_study import results_so_far, run_study, status_of
-from fairground.studies.search import search
+from fairground.studies.study_folder import Trial, TrialStore, find_begun, folder_of
 from tests.executors.test_processes import children_of, vanishes
 from tests.patience import PATIENCE
 from tests.studies.jobs import OWN_METRIC

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from fairground.spec.space import Choice, Integer, LogReal, Real
-from fairground.studies.folder import Trial, counts
-from fairground.studies.search import expected_best, importance, on_bounds, trace
+from fairground.spec.search_ranges import Choice, Integer, LogReal, Real
+from fairground.studies.hyperparameter_search import expected_best, importance, on_bounds, trace
+from fairground.studies.study_folder import Trial, counts
 
 RANGES = {"a": Real(low=0.0, high=1.0), "b": Real(low=0.0, high=1.0)}
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from fairground.spec.space import Choice, Integer, LogReal, Real
-from fairground.spec.study import SearchProcedure
-from fairground.studies.folder import Trial
-from fairground.studies.search import suggest
+from fairground.spec.search_ranges import Choice, Integer, LogReal, Real
+from fairground.spec.study_spec import SearchProcedure
+from fairground.studies.hyperparameter_search import suggest
+from fairground.studies.study_folder import Trial
 
 RANGES = {
     "a": Real(low=-0.2, high=2.0),

@@ -12,11 +12,11 @@ from fairground.records.record import RunRecord
 from fairground.records.store import Store
 from fairground.reporting.page import page_text
 from fairground.reporting.study_results import from_study, results_plain, tables_of
-from fairground.spec.study import SeedProcedure, UntilSettledSpec, study_hash
-from fairground.spec.study_load import load_study
-from fairground.studies.folder import stored_study
+from fairground.spec.load_study_spec import load_study
+from fairground.spec.study_spec import SeedProcedure, UntilSettledSpec, study_hash
 from fairground.studies.plan import plan_of
 from fairground.studies.run_study import results_so_far, status_of, waves_so_far
+from fairground.studies.study_folder import stored_study
 from tests.studies.test_run_study import begun_twice, kill_driver, study_results
 
 TOML = """

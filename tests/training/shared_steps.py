@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training
-from fairground.training.process_group import ALONE, ProcessGroup, joined
+from fairground.training.torchrun_group import ALONE, ProcessGroup, joined
 from tests.training.tiny import tiny
 
 METHODS = {

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import torch
 
-from fairground.records.events import BatchTrained
-from fairground.spec.load import load_run
+from fairground.records.training_events import BatchTrained
+from fairground.spec.load_run_spec import load_run
 from fairground.spec.settings import parse_overrides
-from fairground.training.process_group import joined
 from fairground.training.run import run
+from fairground.training.torchrun_group import joined
 
 if __name__ == "__main__":
     torch.set_num_threads(1)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fairground.records.events import Listener
 from fairground.records.record import RunRecord
-from fairground.spec.run import RunSpec
+from fairground.records.training_events import Listener
+from fairground.spec.run_spec import RunSpec
 from fairground.training.run import run
 
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import nn
 
-from fairground.records.events import Event, SignFound
 from fairground.records.record import EpochRow, Finding, RunRecord
-from fairground.spec.load import load_run
+from fairground.records.training_events import Event, SignFound
+from fairground.spec.load_run_spec import load_run
 from fairground.spec.settings import parse_overrides
 from fairground.training.doctor import SIGNS, EpochCheck, History, Observation, ProxyUsage, WatchedRun
 from fairground.training.run import run

@@ -7,7 +7,7 @@ import pytest
 
 from fairground.errors import DataError
 from fairground.spec.catalogue import list_room
-from fairground.spec.load import load_run
+from fairground.spec.load_run_spec import load_run
 from fairground.spec.settings import parse_overrides
 from fairground.training.run import run
 from tests.training.stopping import stop_and_resume

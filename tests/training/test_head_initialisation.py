@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.spec.load import load_run
-from fairground.spec.run import RunSpec
+from fairground.spec.load_run_spec import load_run
+from fairground.spec.run_spec import RunSpec
 from fairground.spec.settings import parse_overrides
 from fairground.training.assemble import assemble, start_head
 from fairground.training.run import run

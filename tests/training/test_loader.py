@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from fairground.loading.image_dataset import ImagesInMemory
-from fairground.spec.run import ComponentSpec
+from fairground.spec.run_spec import ComponentSpec
 from fairground.training.assemble import assemble, load_table
 from fairground.training.loader import Loader
 from tests.training.tiny import tiny

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from fairground.commands.list_show import record_lines
+from fairground.commands.show import record_lines
 from fairground.errors import InputError, SealError, StoreError
-from fairground.records.events import Note
 from fairground.records.run_folder import RunFolder, locked
-from fairground.spec.identity import name_of
+from fairground.records.training_events import Note
+from fairground.spec.run_names import name_of
 from fairground.training.measure import SealedRows
 from fairground.training.run import run
 from tests.training.stopping import stop_after

@@ -12,9 +12,9 @@ from fairground.evaluation import evaluate
 from fairground.evaluation.embed import pretrained_embeddings
 from fairground.records.record import RunRecord, Selection
 from fairground.records.run_folder import RunFolder
-from fairground.spec.card import declaration
-from fairground.spec.identity import name_of
-from fairground.spec.load import load_run
+from fairground.spec.declaration_card import declaration
+from fairground.spec.load_run_spec import load_run
+from fairground.spec.run_names import name_of
 from fairground.spec.settings import parse_overrides
 from fairground.training.run import run
 from tests.training.tiny import tiny

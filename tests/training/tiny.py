@@ -1,7 +1,7 @@
 """A run that takes a second, for tests of the whole walk."""
 
-from fairground.spec.load import load_run
-from fairground.spec.run import RunSpec
+from fairground.spec.load_run_spec import load_run
+from fairground.spec.run_spec import RunSpec
 from fairground.spec.settings import parse_overrides
 
 TINY = (

@@ -12,7 +12,7 @@ from fairground.contracts.model import IMAGENET, Preprocessing, Transform
 from fairground.contracts.table import Images
 from fairground.errors import InputError
 from fairground.loading.image_dataset import ImageFiles
-from fairground.loading.resized_images import PreparedImages
+from fairground.loading.prepared_images import PreparedImages
 from fairground.transforms.mlrc2020 import Mlrc2020Transform
 from fairground.transforms.photographs import PhotographsTransform
 from fairground.transforms.plain import PlainTransform

@@ -9,7 +9,7 @@ from torch import nn
 
 from fairground.heads.linear import LinearHead
 from fairground.spec.catalogue import find
-from fairground.training.model import EmbeddingModel
+from fairground.training.embedding_model import EmbeddingModel
 from fairground.trunks import _conv_norm
 from fairground.trunks._conv_norm import Chain, conv_norm, run
 from fairground.trunks.folded_conv import FoldedConvTrunk

@@ -6,7 +6,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from fairground.papers.published import PublishedRow, published_rows
+from fairground.papers.published_numbers import PublishedRow, published_rows
 from fairground_site.markdown import table
 
 PAGE = Path(__file__).parents[2] / "choosing.md"

@@ -8,9 +8,9 @@ from pathlib import Path
 import fairground
 from fairground.spec.catalogue import ROOMS, class_name, list_room
 from fairground.spec.declarations import SUPPLIED, Setting, declared, settings_of
-from fairground.spec.load import presets
-from fairground.spec.run import ROOM_OF
-from fairground.spec.space import Choice, LogReal, Range, Real
+from fairground.spec.load_run_spec import presets
+from fairground.spec.run_spec import ROOM_OF
+from fairground.spec.search_ranges import Choice, LogReal, Range, Real
 from fairground_site.markdown import block, code, parse_docstring, prose, table
 from fairground_site.mathml import formula_html
 

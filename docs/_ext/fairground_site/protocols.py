@@ -1,7 +1,7 @@
 """The declaration card of every protocol, as `fairground protocol NAME` prints it."""
 
-from fairground.spec.card import declaration
-from fairground.spec.load import load_run, protocol_names
+from fairground.spec.declaration_card import declaration
+from fairground.spec.load_run_spec import load_run, protocol_names
 from fairground_site.markdown import code, prose, table
 
 

@@ -16,7 +16,7 @@ from fairground.contracts.table import Dataset, ImageTable
 from fairground.errors import require
 from fairground.files import shown, write_atomically
 from fairground.loading.image_dataset import ImageFiles, PhotoDataset
-from fairground.spec.run import ComponentSpec
+from fairground.spec.run_spec import ComponentSpec
 from fairground.training.assemble import build
 
 #: how many sentences about files that cannot be read are kept

@@ -13,11 +13,11 @@ from fairground.commands.terminal import Verbatim, screen_width
 from fairground.comparison.comparison_result import LEVEL, GeneralityKind
 from fairground.errors import InputError, require
 from fairground.records import RunFolder, RunRecord, Store
-from fairground.reporting import comparison
-from fairground.reporting.over_datasets import over_tables
+from fairground.reporting import comparison_text
+from fairground.reporting.result_table import ResultTable
 from fairground.reporting.run_set import section_key
 from fairground.reporting.table_formats import latex
-from fairground.reporting.tables import ResultTable
+from fairground.reporting.tables_over_datasets import over_tables
 from fairground.spec import data_name, nearest
 
 
@@ -45,7 +45,7 @@ class MethodComparison:
 
     def to_dict(self, *, is_shown: bool = True) -> dict[str, Any]:
         """Return everything as JSON-ready data, as `fairground compare --json` prints it."""
-        return {**comparison.plain(self.result, is_shown=is_shown), "hints": list(self.hints)}
+        return {**comparison_text.plain(self.result, is_shown=is_shown), "hints": list(self.hints)}
 
     def to_latex(self) -> str:
         """Return the table for a paper."""
@@ -53,10 +53,10 @@ class MethodComparison:
 
     def refusal(self) -> str:
         """Return every difference that makes the comparison unfair, with why it matters."""
-        return comparison.refusal(self.result)
+        return comparison_text.refusal(self.result)
 
     def __str__(self) -> str:
-        return comparison.text(self.result, hints=self.hints)
+        return comparison_text.text(self.result, hints=self.hints)
 
     def __repr__(self) -> str:
         fair = "fair" if self.is_fair else "unfair"
@@ -111,7 +111,7 @@ def comparison_of(
     require(is_any, f"there is no finished run to compare in {', '.join(map(str, homes))}")
     folders = [RunFolder(home, record.name) for home in homes for record in records] if generality != "seeds" else []
     known = {folder.path.name: folder for folder in folders if folder.path.is_dir()}
-    result = comparison.compare_records(records, over=generality, folders=known, **settings)
+    result = comparison_text.compare_records(records, over=generality, folders=known, **settings)
     # A run named alone, although its method was run more often.
     named, hints = {record.name for record in records}, []
     for finished in (Store(home).names_by_method(state="done") for home in homes):
@@ -172,7 +172,7 @@ def compare_command(
         return _compare_over_datasets(records, home, metric, **interval)
     found = comparison_of(records, [home], metric=metric, generality=generality, **interval)
     if found.is_fair or anyway:
-        return _printed(found.to_dict(), comparison.text(found.result, hints=found.hints, width=screen_width()))
+        return _printed(found.to_dict(), comparison_text.text(found.result, hints=found.hints, width=screen_width()))
     names = _names_of_data(records)
     one = f"`--data {shlex.quote(names[0])}` selects the runs on one data set; there are {', '.join(names)}.\n"
     hint = f"{one if len(names) > 1 else ''}`--anyway` shows the table with every row marked unfair."
@@ -206,14 +206,14 @@ def _compare_over_datasets(records: Iterable[RunRecord], home: Path, metric: str
 def _compare_file(path: Path, *, is_over: bool, **settings: Any) -> Answer:
     from fairground.comparison.compare_values import compare_values
     from fairground.comparison.over_datasets import over_datasets
-    from fairground.reporting import over_datasets as over_reports
+    from fairground.reporting import tables_over_datasets as over_reports
 
-    read = comparison.read_values(path)
+    read = comparison_text.read_values(path)
     found = {dataset: compare_values(values, **settings) for dataset, values in read.items()}
     over = [over_datasets(read, **settings)] if is_over else []
-    plain = [{"dataset": name or None, **comparison.values_plain(one)} for name, one in found.items()]
+    plain = [{"dataset": name or None, **comparison_text.values_plain(one)} for name, one in found.items()]
     aggregated = over_reports.values_plain(over[0]) if over else None
     # One data set is the usual case: its pairs are at hand without asking for a data set.
     data = plain[0] if len(plain) == 1 else {"datasets": plain, "over_datasets": aggregated}
-    parts = [comparison.values_text(one, dataset=name) for name, one in found.items()]
+    parts = [comparison_text.values_text(one, dataset=name) for name, one in found.items()]
     return _printed(data, *parts, *map(over_reports.values_text, over))

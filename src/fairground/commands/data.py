@@ -59,7 +59,7 @@ def check(
     split = spec.split if any(key.partition(".")[0] == "split" for key in changes) else None
     from fairground.audit import audit, label_errors
     from fairground.loading.image_dataset import ImageFiles
-    from fairground.spec.identity import data_name
+    from fairground.spec.run_names import data_name
     from fairground.training.assemble import build
 
     with counted("looking at images", is_quiet=quiet) as tell:
@@ -183,7 +183,7 @@ def caches(
 
     Examples: fairground data caches · fairground data caches --older-than 30d
     """
-    from fairground.loading.resized_images import find_cache, list_caches, remove_cache
+    from fairground.loading.prepared_images import find_cache, list_caches, remove_cache
 
     found = list_caches()
     # All are looked up before any is removed: a mistyped key removes nothing.

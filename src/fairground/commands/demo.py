@@ -33,9 +33,9 @@ def demo(
     """
     from fairground.commands.study import run_specs
     from fairground.reporting.page import build_page, picture
+    from fairground.reporting.result_table import ResultTable
     from fairground.reporting.run_set import RunSet
     from fairground.reporting.table_formats import text
-    from fairground.reporting.tables import ResultTable
     from fairground.spec import load_run, method_of, name_of
 
     # Seed by seed, so that an early look at the page compares all methods.

@@ -11,7 +11,7 @@ from fairground.errors import require
 
 if TYPE_CHECKING:
     from fairground.records.record import RunRecord
-    from fairground.spec.study import StudySpec
+    from fairground.spec.study_spec import StudySpec
     from fairground.studies.run_study import JobResult
 
 Split = Literal["validation", "test"]
@@ -32,7 +32,7 @@ def evaluate(
     """
     from fairground.records.run_folder import resolve_run
     from fairground.reporting.headings import with_unit
-    from fairground.studies.folder import find_begun
+    from fairground.studies.study_folder import find_begun
     from fairground.training.measure import evaluate_stored
 
     asked = split_names(metrics) or None

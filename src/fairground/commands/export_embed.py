@@ -70,7 +70,7 @@ def embed(
 
     Example: fairground embed my_model my_photos -o embeddings.npz
     """
-    from fairground.deploy.model import embed_to_file
+    from fairground.deploy.embed_images import embed_to_file
     from fairground.deploy.model_folder import open_model
 
     opened = open_model(model, home=home, measured=False)

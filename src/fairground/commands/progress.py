@@ -9,7 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from fairground.commands.terminal import console
-from fairground.records import events
+from fairground.records import training_events
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -72,19 +72,19 @@ def counted(title: str, *, is_quiet: bool) -> Iterator[Callable[[str, int, int],
         yield tell
 
 
-def shown(event: events.Event, title: str, select_by: str) -> tuple[str, dict[str, Any]]:
+def shown(event: training_events.Event, title: str, select_by: str) -> tuple[str, dict[str, Any]]:
     """Return an event of training as a line, and as what it changes in a bar."""
     from fairground.reporting.headings import with_unit
 
     match event:
-        case events.SignFound(sentence=sentence):
+        case training_events.SignFound(sentence=sentence):
             return f"warning: {sentence}", {}
-        case events.Note(sentence=sentence):
+        case training_events.Note(sentence=sentence):
             return sentence, {}
-        case events.ImagesPrepared(n_done=done, n_images=of):
+        case training_events.ImagesPrepared(n_done=done, n_images=of):
             doing = title if done == of else f"preparing images, {done} of {of}"
             return f"prepared {done} of {of} images", {"total": of, "completed": done, "description": doing}
-        case events.StagesCached(n_done=done, n_views=of):
+        case training_events.StagesCached(n_done=done, n_views=of):
             speed = f"{event.images_per_second:.0f}"
             doing = title if done == of else "running the frozen stages"
             line = f"kept {done:,} of {of:,} views ({speed} images/s)"
@@ -92,13 +92,13 @@ def shown(event: events.Event, title: str, select_by: str) -> tuple[str, dict[st
                 place = f"{event.n_bytes / 1e6:,.1f} MB in {event.folder}"
                 line = f"running the frozen stages once over {of:,} views of images: {place}"
             return line, {"total": of, "completed": done, "speed": speed, "description": doing}
-        case events.MeasuringStarted(n_images=of):
+        case training_events.MeasuringStarted(n_images=of):
             return "", {"description": f"measuring {of:,} images"}
-        case events.BatchTrained(n_batches=n, n_epochs=of):
+        case training_events.BatchTrained(n_batches=n, n_epochs=of):
             bar = {"total": of * n, "completed": (event.epoch - 1) * n + event.batch, "epoch": f"{event.epoch}/{of}"}
             numbers = {"loss": f"{event.loss:.4f}", "speed": f"{event.images_per_second:.0f}"}
             return "", {**bar, **numbers, "description": title}
-        case events.EpochEnded(row=row, n_epochs=of):
+        case training_events.EpochEnded(row=row, n_epochs=of):
             value = row.validation.get(select_by)
             score = "-" if value is None else with_unit(select_by, value)
             measured = "" if value is None else f"  validation {select_by} {score}"
@@ -108,14 +108,14 @@ def shown(event: events.Event, title: str, select_by: str) -> tuple[str, dict[st
 
 
 @contextmanager
-def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator[events.Listener]:
+def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator[training_events.Listener]:
     """Yield a listener for the events of one training."""
     if is_quiet:
         yield lambda _: None
         return
     if not sys.stderr.isatty():
 
-        def print_line(event: events.Event) -> None:
+        def print_line(event: training_events.Event) -> None:
             if line := shown(event, title, select_by)[0]:
                 print(line, file=sys.stderr)
 
@@ -126,16 +126,16 @@ def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator
         task = bar.add_task(title, total=None, epoch="0", loss="-", score="-", speed="-")
         updated = 0.0
 
-        def listen(event: events.Event) -> None:
+        def listen(event: training_events.Event) -> None:
             nonlocal updated
-            if isinstance(event, events.BatchTrained):
+            if isinstance(event, training_events.BatchTrained):
                 if time.monotonic() - updated <= 0.1:
                     return
                 updated = time.monotonic()
             line, change = shown(event, title, select_by)
             # The bar itself shows the rest.
-            is_first = isinstance(event, events.StagesCached) and not event.n_done
-            if is_first or isinstance(event, events.SignFound | events.Note):
+            is_first = isinstance(event, training_events.StagesCached) and not event.n_done
+            if is_first or isinstance(event, training_events.SignFound | training_events.Note):
                 bar.console.print(line)
             bar.update(task, **change)
 

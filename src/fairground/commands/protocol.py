@@ -9,7 +9,7 @@ from fairground.commands.options import Config
 from fairground.commands.terminal import Verbatim, fitted, terminal_width
 
 if TYPE_CHECKING:
-    from fairground.spec.run import RunSpec
+    from fairground.spec.run_spec import RunSpec
 
 #: stands for what only the user can say
 _UNSAID = "(yours to say)"

@@ -10,7 +10,7 @@ from fairground.commands.options import HOME, Home
 from fairground.commands.terminal import Verbatim, aligned, fitted, screen_width
 
 if TYPE_CHECKING:
-    from fairground.papers.published import PublishedRow, PublishedTable
+    from fairground.papers.published_numbers import PublishedRow, PublishedTable
 
 _SELECTION = {
     "test": "SELECTED ON THE TEST SET: optimistic numbers, which a run with a sealed test set need not reach.",
@@ -35,7 +35,7 @@ def published(
     Examples: fairground published · fairground published roth2020/table2 --dataset cub200 --metric recall@1 ·
     fairground published --method margin --metric map@r --compare · fairground published --coverage
     """
-    from fairground.papers.published import published_rows, published_tables
+    from fairground.papers.published_numbers import published_rows, published_tables
 
     rows = published_rows(table, dataset=dataset, method=method, metric=metric)
     if coverage:
@@ -64,7 +64,7 @@ def published(
 
 
 def _list_tables(tables: Sequence["PublishedTable"], rows: Sequence["PublishedRow"]) -> Answer:
-    from fairground.papers.published import published_papers
+    from fairground.papers.published_numbers import published_papers
 
     counts = {one.name: sum(row.table_name == one.name for row in rows) for one in tables}
     width = max(len(one.name) for one in tables)
@@ -80,7 +80,7 @@ def _list_tables(tables: Sequence["PublishedTable"], rows: Sequence["PublishedRo
 
 
 def _errata(rows: Iterable["PublishedRow"]) -> dict[str, str]:
-    from fairground.papers.published import published_errata
+    from fairground.papers.published_numbers import published_errata
 
     used = {erratum for row in rows for erratum in row.errata}
     return {erratum: about for erratum, about in published_errata().items() if erratum in used}

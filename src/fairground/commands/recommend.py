@@ -13,8 +13,8 @@ from fairground.commands.overrides import Setting, data_overrides, keyword_overr
 from fairground.commands.progress import race_progress
 from fairground.errors import require
 from fairground.files import read_json
-from fairground.recommendation.folder import RecommendationFolder
 from fairground.recommendation.race import Budget
+from fairground.recommendation.recommendation_folder import RecommendationFolder
 from fairground.recommendation.request import make_request
 from fairground.spec.settings import Overrides, parse_overrides
 

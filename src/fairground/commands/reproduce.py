@@ -11,7 +11,7 @@ from fairground.commands.study import run_specs, study_answer
 from fairground.commands.terminal import Verbatim
 from fairground.errors import FairgroundError, require
 from fairground.records.store import Store
-from fairground.spec.load import run_from_plain
+from fairground.spec.load_run_spec import run_from_plain
 
 
 @options_of(options.executor_of)
@@ -29,8 +29,8 @@ def reproduce(
 
     Examples: fairground reproduce 3f2a --repeats 5 · fairground reproduce laptop/mlrc --repeats 10
     """
-    from fairground.recommendation.folder import find_plan
-    from fairground.studies.folder import find_begun
+    from fairground.recommendation.recommendation_folder import find_plan
+    from fairground.studies.study_folder import find_begun
 
     plan = find_plan(home, what)
     if plan is not None:
@@ -60,8 +60,8 @@ def _remade(plan: Path) -> Answer:
 
 def _repeated(name: str, n_repeats: int, spawn: options.Spawn, home: Path, *, quiet: bool) -> Answer:
     from fairground.reporting.headings import with_unit
+    from fairground.reporting.result_table import ResultTable
     from fairground.reporting.table_formats import text
-    from fairground.reporting.tables import ResultTable
 
     first = Store(home).get(name)
     spec = run_from_plain(dict(first.spec))

@@ -54,7 +54,7 @@ class Run:
 
     def __repr__(self) -> str:
         from fairground.reporting.headings import with_unit
-        from fairground.spec.identity import data_name, method_name
+        from fairground.spec.run_names import data_name, method_name
 
         spec = self.record.spec
         about = f"{method_name(spec)} on {data_name(spec.get('data'))}, seed {spec.get('seed')}, {self.state}"

@@ -20,10 +20,10 @@ from fairground.records import RunRecord, Store
 from fairground.reporting import table_formats
 from fairground.reporting.study_results import StudyTable, results_plain, results_text, tables_of, write_study_page
 from fairground.spec import Overrides, RunSpec, StudySpec, load_study, parse_overrides, study_hash, study_names
-from fairground.studies.folder import begun_studies, find_begun, folder_of
 from fairground.studies.plan import StudyPlan, cost_probes, plan_of
 from fairground.studies.run_study import JobResult, StudyFailures, failures_of, run_study
 from fairground.studies.scheduler import JOB, Scheduler
+from fairground.studies.study_folder import begun_studies, find_begun, folder_of
 
 #: kind of table -> the function of `table_formats` that writes it
 FORMATS = {"text": "text", "md": "markdown", "tex": "latex", "csv": "csv_text"}

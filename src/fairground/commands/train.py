@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fairground.commands import options
 from fairground.commands.command import Answer, options_of
-from fairground.commands.list_show import record_lines
 from fairground.commands.overrides import Setting, keyword_overrides
 from fairground.commands.progress import training_progress
 from fairground.commands.runs import Run
+from fairground.commands.show import record_lines
 from fairground.commands.terminal import Verbatim
 from fairground.errors import require
 from fairground.loggers.feed import Feed, fed
@@ -24,7 +24,7 @@ from fairground.records import RunFolder, RunRecord, Store, resolve_run, stored_
 from fairground.spec import COMMAND_LINE, Overrides, RunSpec, load_run, name_of, parse_overrides, to_plain
 
 if TYPE_CHECKING:
-    from fairground.training.process_group import ProcessGroup
+    from fairground.training.torchrun_group import ProcessGroup
 
 
 def train(
@@ -111,7 +111,7 @@ def _process_group() -> "AbstractContextManager[ProcessGroup | None]":
     """Join the other processes, if torchrun started several."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return nullcontext()
-    from fairground.training.process_group import joined
+    from fairground.training.torchrun_group import joined
 
     return joined()
 
@@ -126,9 +126,9 @@ def _train(
     doctor: bool,
     quiet: bool,
 ) -> RunRecord:
-    from fairground.training.model import torch_threads
-    from fairground.training.process_group import ALONE
+    from fairground.training.embedding_model import torch_threads
     from fairground.training.run import run
+    from fairground.training.torchrun_group import ALONE
 
     group, name = group or ALONE, name_of(spec)
     title, is_quiet = f"{spec.loss.name} {name}", quiet or not group.is_leader

@@ -28,7 +28,7 @@ def watch(
 
     Or, from another machine: fairground watch --host 0.0.0.0
     """
-    from fairground.reporting.watch import Watch, WatchServer, choose
+    from fairground.reporting.live_pages import Watch, WatchServer, choose
 
     watched = Watch(home.absolute(), choose(words, home))
     with WatchServer(host, port, watched) as server:

@@ -101,13 +101,13 @@ from fairground.comparison.run_scores import Values
 from fairground.comparison.run_scores import fold_groups
 from fairground.comparison.run_scores import join_folds
 from fairground.comparison.run_scores import seed_of
-from fairground.comparison.sequential import SPENDING
-from fairground.comparison.sequential import Wave
-from fairground.comparison.sequential import compare_in_waves
-from fairground.comparison.sequential import errors_of
-from fairground.comparison.sequential import in_question
-from fairground.comparison.sequential import look
-from fairground.comparison.sequential import next_wave
+from fairground.comparison.seed_waves import SPENDING
+from fairground.comparison.seed_waves import Wave
+from fairground.comparison.seed_waves import compare_in_waves
+from fairground.comparison.seed_waves import errors_of
+from fairground.comparison.seed_waves import in_question
+from fairground.comparison.seed_waves import look
+from fairground.comparison.seed_waves import next_wave
 
 __all__ = [
     "ANYTHING",

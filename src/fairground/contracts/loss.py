@@ -15,7 +15,7 @@ from torch import Generator, Tensor, nn
 
 from fairground.contracts.choices import ChecksChoices
 from fairground.errors import require
-from fairground.spec.space import Integer, LogReal, Range, Real
+from fairground.spec.search_ranges import Integer, LogReal, Range, Real
 
 #: what the files of these parts need beside what is defined here
 __all__ = ["Integer", "LogReal", "Loss", "Range", "Real", "require"]

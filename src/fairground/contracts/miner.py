@@ -10,7 +10,7 @@ from torch import Tensor
 from fairground.contracts.choices import ChecksChoices
 from fairground.contracts.loss import Pairs, Triplets, Tuples, require_batch
 from fairground.errors import require
-from fairground.spec.space import Choice, Range, Real
+from fairground.spec.search_ranges import Choice, Range, Real
 
 #: what the files of these parts need beside what is defined here
 __all__ = ["Choice", "Miner", "Pairs", "Range", "Real", "Triplets", "require"]

@@ -10,7 +10,7 @@ from fairground.contracts.choices import ChecksChoices
 from fairground.contracts.loss import Loss, Tuples
 from fairground.contracts.model import Mixing
 from fairground.errors import require
-from fairground.spec.space import LogReal, Range, Real
+from fairground.spec.search_ranges import LogReal, Range, Real
 
 #: what the files of these parts need beside what is defined here
 __all__ = ["LogReal", "Range", "Real", "Regulariser", "require"]

@@ -9,7 +9,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 from fairground.contracts.model import Preprocessing
 from fairground.errors import DataError, InputError, require
 from fairground.files import parse_json
-from fairground.spec.run import ComponentSpec
+from fairground.spec.run_spec import ComponentSpec
 
 FORMAT = "fairground model"
 VERSION = 1

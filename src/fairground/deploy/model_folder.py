@@ -28,19 +28,19 @@ import numpy as np
 import torch
 
 from fairground import __version__
+from fairground.deploy.embed_images import Embedder, UsableModel, resized_images
 from fairground.deploy.metadata import DATA_GONE, MeasuredScore, ModelMetadata, OnnxInput, Threshold, card_of
-from fairground.deploy.model import Embedder, UsableModel, resized_images
 from fairground.errors import DataError, FairgroundError, InputError, StoreError, require
 from fairground.evaluation import GENUINE_LIMIT, Bootstrap, BootstrapInterval, EmbeddingView, evaluate_in_detail
 from fairground.evaluation.embed import embed
 from fairground.files import read_bytes, read_text, write_atomically
 from fairground.loading.image_dataset import ImagesInMemory
 from fairground.records import RunFolder, Store, array_names, read_arrays, resolve_run, stored_spec
-from fairground.spec.run import ComponentSpec, RunSpec, TrainingSpec
+from fairground.spec.run_spec import ComponentSpec, RunSpec, TrainingSpec
 from fairground.training.assemble import Assembled, build, build_model
 from fairground.training.checkpoint import from_bytes, to_bytes
+from fairground.training.embedding_model import InputProfile, best_device
 from fairground.training.measure import missing_place, read_profile, reopen, selected_weights, view_of
-from fairground.training.model import InputProfile, best_device
 
 WEIGHTS = "weights.safetensors"
 METADATA = "model.json"

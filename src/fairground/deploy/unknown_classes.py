@@ -29,8 +29,8 @@ from pathlib import Path
 import numpy as np
 
 from fairground.deploy.index import MARK, TRIALS, Index
+from fairground.deploy.index_search import search
 from fairground.deploy.inputs import Embeddable, EmbeddingInputs, read_inputs, thumbnail
-from fairground.deploy.search import search
 from fairground.errors import DataError, FairgroundError, InputError, require
 from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
 from fairground.loading.class_folders import is_image_name

@@ -12,7 +12,7 @@ import torch
 
 from fairground.contracts.metric import ClusteringMetric, Contingency, OpenSet, OpenSetMetric, VerificationMetric
 from fairground.errors import require
-from fairground.evaluation.embedding_view import Curve
+from fairground.evaluation.evaluated_embeddings import Curve
 
 #: class draws in memory at once
 CHUNK = 2**22

@@ -16,7 +16,7 @@ from fairground.contracts.metric import ClusteringMetric, Metric, OpenSetMetric,
 from fairground.errors import DataError, InputError, require
 from fairground.evaluation import checked_arrays
 from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
-from fairground.evaluation.embedding_view import Distance, EmbeddingView
+from fairground.evaluation.evaluated_embeddings import Distance, EmbeddingView
 from fairground.evaluation.relevant_references import GroupRule, RelevanceFunction
 from fairground.files import reading
 from fairground.records.arrays import array_names, read_arrays

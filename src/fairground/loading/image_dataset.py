@@ -19,7 +19,7 @@ from fairground.files import open_file, read_text, shown
 from fairground.loading import transform_steps
 from fairground.loading.class_folders import ClassFolders, class_folders, refuse_archive, sub_folders
 from fairground.loading.decoding import for_each, open_picture, picture_size
-from fairground.loading.resized_images import PreparedImages
+from fairground.loading.prepared_images import PreparedImages
 from fairground.spec.declarations import Counts
 
 #: of each file this many bytes at either end are part of the fingerprint

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from fairground.errors import StoreError, require
 from fairground.files import read_json
 from fairground.records import EpochRow, RunFolder, RunRecord
-from fairground.records.events import EpochEnded, Event
+from fairground.records.training_events import EpochEnded, Event
 from fairground.spec import flatten, nearest
 
 #: each is an extra, its module imported when asked for

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from fairground.papers.published import PublishedRow, PublishedTable, published_tables
+from fairground.papers.published_numbers import PublishedRow, PublishedTable, published_tables
 from fairground.records.record import RunRecord
 from fairground.spec import UNSAID, Range, SearchProcedure, StudyJob, flatten, jobs_of, load_study, to_plain
 

@@ -23,7 +23,7 @@ from typing import Any, Literal
 from fairground.comparison.comparison_result import LEVEL, Interval, t_interval
 from fairground.errors import require
 from fairground.papers.expected_runs import Mismatch, ensemble_protocol, expected_runs, mismatches, table_of
-from fairground.papers.published import SPREADS, PublishedRow, published_rows
+from fairground.papers.published_numbers import SPREADS, PublishedRow, published_rows
 from fairground.records.record import RunRecord
 from fairground.spec import Value, canonical_json
 

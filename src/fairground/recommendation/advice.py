@@ -18,8 +18,8 @@ from fairground.comparison.compare_values import compare_values
 from fairground.comparison.comparison_result import LEVEL, Comparison, Pair
 from fairground.recommendation.candidates import RAW, Candidate
 from fairground.recommendation.cross_validation import ENOUGH, MOST_BLOCKS, ClassFolds
-from fairground.recommendation.folder import Measurements
 from fairground.recommendation.race import Race
+from fairground.recommendation.recommendation_folder import Measurements
 from fairground.reporting.headings import duration, heading, show, unit
 
 #: a method this much below the frozen network by the first metric may still be chosen by the second

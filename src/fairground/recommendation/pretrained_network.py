@@ -11,7 +11,7 @@ from fairground.recommendation.candidates import Candidate, stage_candidates
 from fairground.recommendation.cross_validation import ClassFolds, cross_validate
 from fairground.recommendation.race import Race, RaceProgress
 from fairground.recommendation.request import Request
-from fairground.spec.adaptation import ALL
+from fairground.spec.adaptation_spec import ALL
 from fairground.training.adaptation import Workbench
 from fairground.trunks._weights import known_weights
 

@@ -18,7 +18,7 @@ from statistics import fmean
 from typing import Any, Literal
 
 from fairground.recommendation.candidates import STEPS, Candidate, changed_leaders, started_from
-from fairground.recommendation.folder import Measurement, Measurements
+from fairground.recommendation.recommendation_folder import Measurement, Measurements
 from fairground.recommendation.request import Request
 
 #: candidates that the first round measures though its share is used up, and that go on at least

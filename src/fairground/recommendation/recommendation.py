@@ -21,8 +21,8 @@ import numpy as np
 import torch
 
 from fairground.comparison.compare_values import compare_values
+from fairground.deploy.embed_images import UsableModel
 from fairground.deploy.metadata import MeasuredScore, Threshold
-from fairground.deploy.model import UsableModel
 from fairground.deploy.model_folder import metadata_of, thresholds_of, write_model
 from fairground.errors import DataError, DivergedError, StoreError, require
 from fairground.evaluation.metric_scores import evaluate_in_detail
@@ -30,9 +30,9 @@ from fairground.files import read_json
 from fairground.recommendation import advice, candidates
 from fairground.recommendation.candidates import Candidate
 from fairground.recommendation.cross_validation import MOST_FOLDS, ClassFolds, cross_validate
-from fairground.recommendation.folder import Measurements, RecommendationFolder
 from fairground.recommendation.pretrained_network import choose_trunk, stages_beyond
 from fairground.recommendation.race import Budget, Race, RaceProgress
+from fairground.recommendation.recommendation_folder import Measurements, RecommendationFolder
 from fairground.recommendation.request import Request
 from fairground.records.store import Store
 from fairground.reporting.headings import duration, size
@@ -41,7 +41,7 @@ from fairground.spec import ALL, AdaptationSpec, to_plain
 from fairground.studies.final_runs import OPENED
 from fairground.training import checkpoint, measure, stage_cache
 from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench
-from fairground.training.model import InputProfile, torch_threads
+from fairground.training.embedding_model import InputProfile, torch_threads
 
 CORES = os.cpu_count() or 1
 #: of the time, what is set aside for embedding the test images at most; beyond that the user is warned

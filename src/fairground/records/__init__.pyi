@@ -4,14 +4,6 @@ from fairground.records.arrays import map_array
 from fairground.records.arrays import map_npy
 from fairground.records.arrays import read_arrays
 from fairground.records.arrays import write_arrays
-from fairground.records.events import BatchTrained
-from fairground.records.events import EpochEnded
-from fairground.records.events import ImagesPrepared
-from fairground.records.events import Listener
-from fairground.records.events import MeasuringStarted
-from fairground.records.events import Note
-from fairground.records.events import SignFound
-from fairground.records.events import StagesCached
 from fairground.records.provenance import Clock
 from fairground.records.provenance import PACKAGES
 from fairground.records.provenance import code_version
@@ -44,6 +36,14 @@ from fairground.records.store import Filters
 from fairground.records.store import RunSummary
 from fairground.records.store import Store
 from fairground.records.store import changes
+from fairground.records.training_events import BatchTrained
+from fairground.records.training_events import EpochEnded
+from fairground.records.training_events import ImagesPrepared
+from fairground.records.training_events import Listener
+from fairground.records.training_events import MeasuringStarted
+from fairground.records.training_events import Note
+from fairground.records.training_events import SignFound
+from fairground.records.training_events import StagesCached
 
 __all__ = [
     "BatchTrained",

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 from fairground.errors import StoreError, require
 from fairground.files import parse_json
 from fairground.spec import SearchProcedure, SeedProcedure, Value, declared_metric
-from fairground.spec.identity import canonical_json, text_without_seed, to_plain
+from fairground.spec.run_names import canonical_json, text_without_seed, to_plain
 
 RECORD_VERSION = 4
 State = Literal["done", "diverged", "failed"]

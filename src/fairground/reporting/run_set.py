@@ -15,8 +15,8 @@ from fairground.comparison import Generality, fold_groups, generality_of, seed_o
 from fairground.errors import DamageWarning, DataError, FairgroundError, InputError, require
 from fairground.papers.expected_runs import ensemble_protocol
 from fairground.records import RunFolder, RunRecord, SplitName, array_names, folder_names, one_of_each_spec, read_arrays
-from fairground.spec.identity import data_name, differing, flatten
-from fairground.studies.folder import Trial
+from fairground.spec.run_names import data_name, differing, flatten
+from fairground.studies.study_folder import Trial
 
 #: what a section of a page is about: the data set and the protocol
 SectionKey = tuple[str, str]

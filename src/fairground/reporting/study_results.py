@@ -10,9 +10,10 @@ from fairground.comparison import Interval, join_folds, seed_of
 from fairground.errors import InputError, require
 from fairground.papers.reproduction import without_fold
 from fairground.records import RunRecord, Store
-from fairground.reporting import comparison, table_formats
+from fairground.reporting import comparison_text, table_formats
 from fairground.reporting.headings import with_unit
 from fairground.reporting.page import build_page
+from fairground.reporting.result_table import MethodComparer, ResultTable
 from fairground.reporting.run_set import (
     RunSet,
     SectionKey,
@@ -21,11 +22,10 @@ from fairground.reporting.run_set import (
     section_key,
     with_ensembles_apart,
 )
-from fairground.reporting.tables import MethodComparer, ResultTable
 from fairground.spec import canonical_json, declared_metric
-from fairground.studies.folder import Trial, begun_hint, counts, find_begun
+from fairground.studies.hyperparameter_search import expected_best, importance, on_bounds
 from fairground.studies.run_study import JobResult, results_so_far
-from fairground.studies.search import expected_best, importance, on_bounds
+from fairground.studies.study_folder import Trial, begun_hint, counts, find_begun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,9 @@ class StudyTable:
         return ResultTable.from_records(joined, names=names_of_joined(self.records, joined, self.names))
 
     def text(self, *, width: int | None = None) -> str:
-        further = "".join(f"{line}\n" for line in comparison.reservations(self.table)) if self.table.comparisons else ""
+        further = (
+            "".join(f"{line}\n" for line in comparison_text.reservations(self.table)) if self.table.comparisons else ""
+        )
         shown = table_formats.text(self.table.shown(), width=width)
         return f"{table_formats.folded(self.title, width)}\n{shown}{table_formats.folded(further, width)}"
 

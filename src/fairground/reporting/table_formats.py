@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from fairground.comparison.comparison_result import no_verdict_on
 from fairground.reporting.headings import clean, heading, shorten, show, show_interval, unit
-from fairground.reporting.tables import ResultTable, TableCell
+from fairground.reporting.result_table import ResultTable, TableCell
 from fairground.spec.measurement_names import is_share
 
 MARKS = {"best": "★", "equivalent": "≈", "unsettled": "?", "": ""}

@@ -21,8 +21,8 @@ from typing import Any, Literal, NamedTuple
 
 from fairground.errors import require
 from fairground.spec import catalogue
+from fairground.spec.search_ranges import Choice, Integer, LogReal, Real
 from fairground.spec.settings import Value
-from fairground.spec.space import Choice, Integer, LogReal, Real
 
 
 class Counts(NamedTuple):

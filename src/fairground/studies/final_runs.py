@@ -5,7 +5,7 @@ when, before the first final spec can be had. A protocol that selects on the tes
 records; nothing can be searched under it.
 
 Every method has the same number of repeats, or seeds in waves until it is settled. Nothing about waves is stored but
-the records of runs. Who gets seeds next follows from them alone (`comparison.sequential`), so that a study that was
+the records of runs. Who gets seeds next follows from them alone (`comparison.seed_waves`), so that a study that was
 killed goes on with the very seeds it would have had.
 """
 
@@ -14,14 +14,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from fairground.comparison.sequential import Wave, next_wave
+from fairground.comparison.seed_waves import Wave, next_wave
 from fairground.errors import DataError, SealError, require
 from fairground.records.record import RunRecord
 from fairground.records.store import Event, Store
 from fairground.spec import RunSpec, Value, canonical_json, in_unit, name_of
-from fairground.spec.study import SeedProcedure, StudyJob, StudySpec, jobs_of, study_hash
-from fairground.studies.folder import Trial
+from fairground.spec.study_spec import SeedProcedure, StudyJob, StudySpec, jobs_of, study_hash
 from fairground.studies.scheduler import Request, Requests, Scheduler, with_procedures
+from fairground.studies.study_folder import Trial
 
 SELECTED = "settings selected"
 OPENED = "test opened"

@@ -8,7 +8,7 @@ from statistics import fmean, median
 
 from fairground.records import RunFolder, Store
 from fairground.spec import UNSAID, Counts, RunSpec, StudyJob, StudySpec, declared, jobs_of, name_of
-from fairground.studies.search import next_settings
+from fairground.studies.hyperparameter_search import next_settings
 
 
 @dataclass(frozen=True, kw_only=True)

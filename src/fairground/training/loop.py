@@ -16,13 +16,13 @@ from torch import Tensor
 from fairground.errors import DivergedError
 from fairground.evaluation.metric_scores import metric_named
 from fairground.records import BatchTrained, Clock, EpochEnded, EpochRow, Finding, Listener, MeasuringStarted, Note
-from fairground.spec.run import RunSpec
+from fairground.spec.run_spec import RunSpec
 from fairground.training.assemble import Assembled, start_head
 from fairground.training.checkpoint import Checkpoints, Snapshot
 from fairground.training.doctor import Doctor, History
 from fairground.training.measure import measure
 from fairground.training.optimiser import Schedule
-from fairground.training.process_group import ProcessGroup
+from fairground.training.torchrun_group import ProcessGroup
 
 
 class StoppedError(KeyboardInterrupt):

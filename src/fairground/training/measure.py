@@ -17,7 +17,7 @@ from fairground.records import RunFolder, Store, read_arrays, stored_spec
 from fairground.spec import ComponentSpec, run_from_plain
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.checkpoint import Checkpoints
-from fairground.training.model import InputProfile
+from fairground.training.embedding_model import InputProfile
 
 
 class SealedRows:

@@ -28,8 +28,8 @@ import torch
 from torch import Tensor, nn, optim
 
 from fairground.errors import require
-from fairground.spec.run import OptimiserSpec, RunSpec
-from fairground.training.model import EmbeddingModel
+from fairground.spec.run_spec import OptimiserSpec, RunSpec
+from fairground.training.embedding_model import EmbeddingModel
 
 
 def build_optimiser(spec: OptimiserSpec, model: EmbeddingModel, loss: nn.Module) -> optim.Optimizer:

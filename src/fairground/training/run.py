@@ -16,13 +16,13 @@ from fairground.errors import DivergedError
 from fairground.evaluation import EmbeddingView, analyse, metric_named
 from fairground.files import sweep, write_atomically
 from fairground.records import RunFolder, RunRecord, Score, Selection, SplitName, State, locked, write_arrays
-from fairground.records.events import BatchTrained, EpochEnded, Event, Listener, Note
+from fairground.records.training_events import BatchTrained, EpochEnded, Event, Listener, Note
 from fairground.spec import RunSpec, child_seed, method_of, name_of, to_plain
 from fairground.training.assemble import assemble
 from fairground.training.loop import Training
 from fairground.training.measure import SealedRows, gallery_of, measure
-from fairground.training.process_group import ALONE, ProcessGroup
 from fairground.training.stage_cache import prepare_inputs
+from fairground.training.torchrun_group import ALONE, ProcessGroup
 
 
 def run(

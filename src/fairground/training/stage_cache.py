@@ -36,7 +36,7 @@ from fairground.contracts import Augmentation, Images, PlannedTransform
 from fairground.errors import StoreError, require
 from fairground.files import LockedError, held, write_atomically
 from fairground.loading import USED, cache_root, for_each, read_ahead
-from fairground.records.events import ImagesPrepared, Listener, StagesCached
+from fairground.records.training_events import ImagesPrepared, Listener, StagesCached
 from fairground.spec import RunSpec, to_plain
 from fairground.training.assemble import Assembled
 from fairground.training.loop import StoppedError

@@ -10,9 +10,9 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from fairground.contracts import Batch, Loss, Miner, Mixing, Regulariser
 from fairground.errors import DivergedError, require
-from fairground.training.model import EmbeddingModel
+from fairground.training.embedding_model import EmbeddingModel
 from fairground.training.optimiser import WeightAverage
-from fairground.training.process_group import ALONE, ProcessGroup
+from fairground.training.torchrun_group import ALONE, ProcessGroup
 
 
 @dataclass(frozen=True, kw_only=True)

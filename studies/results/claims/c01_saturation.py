@@ -24,8 +24,8 @@ from studies.results.select import Table, by_data, finals_by_data, means, unfini
 
 from fairground.comparison.compare_values import compare_values
 from fairground.comparison.comparison_result import Comparison
-from fairground.spec.space import end_of
-from fairground.spec.study import LOSS_RATE
+from fairground.spec.search_ranges import end_of
+from fairground.spec.study_spec import LOSS_RATE
 
 STUDIES = ("c1_features_cub200", "c1_features_cars196", "c1_features_pets", "c1_features_fruits360", "c1_icons")
 METRIC = "map@r"

@@ -26,7 +26,7 @@ from studies.results.select import Table, by_data, columns, finals, means, unfin
 
 from fairground.comparison.compare_values import compare_values
 from fairground.comparison.comparison_result import Comparison
-from fairground.papers.published import published_rows
+from fairground.papers.published_numbers import published_rows
 
 STUDIES = ("c17_finetuning_cub200", "c17_finetuning_cars196")
 METRIC = "map@r"

@@ -22,7 +22,7 @@ from fairground.reporting.drawing import Bar, Line, Panel, Points, panels
 from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, factor_of
 from fairground.reporting.headings import shorten
 from fairground.spec import ROOM_OF, differing, goodness
-from fairground.studies.search import trace
+from fairground.studies.hyperparameter_search import trace
 
 PAGE_ORDER = {"distributions": 30, "traces": 100, "sensitivity": 105}
 _MOST_FACTORS, _MOST_LEVELS, _MOST = 6, 8, 8

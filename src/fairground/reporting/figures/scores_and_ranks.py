@@ -22,7 +22,7 @@ from fairground.comparison import over_datasets
 from fairground.reporting.drawing import SOLID, Bar, Line, Palette, Panel, Points, panels, series_of, write
 from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, factor_of
 from fairground.reporting.headings import clean, duration, heading, show, show_interval, size, small_p, squeeze, unit
-from fairground.reporting.tables import UNFAIR, ResultTable
+from fairground.reporting.result_table import UNFAIR, ResultTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

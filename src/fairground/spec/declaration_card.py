@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from fairground.spec.catalogue import list_names
-from fairground.spec.identity import flatten, to_plain
-from fairground.spec.load import load_run, presets
-from fairground.spec.run import ComponentSpec, OptimiserSpec, RunSpec
+from fairground.spec.load_run_spec import load_run, presets
+from fairground.spec.run_names import flatten, to_plain
+from fairground.spec.run_spec import ComponentSpec, OptimiserSpec, RunSpec
 from fairground.spec.settings import Value
 
 #: what the presets of each paper begin with

@@ -15,8 +15,8 @@ from fairground.files import read_csv, shown
 from fairground.records import RunFolder, RunRecord
 from fairground.reporting import table_formats
 from fairground.reporting.headings import clean, heading, shorten, show, unit
+from fairground.reporting.result_table import UNFAIR, ResultTable
 from fairground.reporting.run_set import ClassScores
-from fairground.reporting.tables import UNFAIR, ResultTable
 
 #: every pair of six methods
 MOST_TO_READ = 15

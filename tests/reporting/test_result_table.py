@@ -7,8 +7,8 @@ import pytest
 from fairground.comparison.run_scores import join_folds
 from fairground.records.record import RunRecord, Score
 from fairground.reporting import table_formats as formats
+from fairground.reporting.result_table import ResultTable
 from fairground.reporting.sentences import headline_of
-from fairground.reporting.tables import ResultTable
 from tests.records.factory import hashed, make_record
 from tests.reporting.fixtures import HOSTILE, make_study
 

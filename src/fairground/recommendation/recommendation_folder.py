@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from fairground.errors import StoreError, require
 from fairground.files import held, read_json, write_atomically
-from fairground.spec.identity import NAME_LENGTH, canonical_json
+from fairground.spec.run_names import NAME_LENGTH, canonical_json
 
 
 class RecommendationFolder:

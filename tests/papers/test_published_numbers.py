@@ -6,8 +6,8 @@ from typing import get_args
 import pytest
 
 from fairground.errors import InputError
-from fairground.papers import published
-from fairground.papers.published import (
+from fairground.papers import published_numbers
+from fairground.papers.published_numbers import (
     PublishedRow,
     published_errata,
     published_papers,
@@ -15,7 +15,7 @@ from fairground.papers.published import (
     published_tables,
 )
 from fairground.spec.catalogue import list_room
-from fairground.spec.load import presets
+from fairground.spec.load_run_spec import presets
 
 #: rows × columns of each table less its empty cells, counted on the page
 COUNTS = {
@@ -137,7 +137,7 @@ def test_filters_know_the_names_people_use() -> None:
     (row,) = published_rows("Roth2020/Table2", dataset="CUB200", method="margin@roth-beta12-cub200", metric="R@1")
     assert (row.value, row.spread, row.embedding_dim) == (63.09, 0.46, 128)
     assert (row.loss, row.preset, row.protocol) == ("margin", "roth-beta12-cub200", "roth2020-cub200")
-    assert published.SPREADS[row.spread_meaning].n == 5
+    assert published_numbers.SPREADS[row.spread_meaning].n == 5
     for word in ("recall@1", "precision@1", "P@1", "recall_at_1"):
         assert len(published_rows("mlrc2020/table4", metric=word)) == 30
     assert len(published_rows("mlrc2020/table4", metric="MAP@R", method="ArcFace")) == 2
@@ -170,16 +170,16 @@ def test_every_line_is_complete_and_there_once() -> None:
         assert row.metric, row
         assert math.isfinite(row.value), row
         assert (row.spread is None) == (row.spread_meaning == ""), row
-        assert row.spread is None or (row.spread >= 0 and row.spread_meaning in published.SPREADS), row
+        assert row.spread is None or (row.spread >= 0 and row.spread_meaning in published_numbers.SPREADS), row
         assert set(row.errata) <= set(published_errata()), row
-    assert {table.selected_on for table in published_tables()} <= set(get_args(published.SelectedOn))
-    assert {line["paper"] for line in [*published.read_csv("years"), *published.read_csv("claims")]} <= set(
-        published_papers()
-    )
+    assert {table.selected_on for table in published_tables()} <= set(get_args(published_numbers.SelectedOn))
+    assert {
+        line["paper"] for line in [*published_numbers.read_csv("years"), *published_numbers.read_csv("claims")]
+    } <= set(published_papers())
 
 
 def test_years_are_mlrcs_and_of_losses_we_have():
-    years = published.published_years()
+    years = published_numbers.published_years()
     assert len(years) == 12
     assert set(years) <= set(list_room("losses"))
     assert (years["contrastive"], years["triplet"], years["nt_xent"]) == (2006, 2006, 2016)

@@ -26,7 +26,7 @@ from fairground.comparison.compare_values import compare_runs, conclude, default
 from fairground.comparison.comparison_result import Comparison, Pair, Prospect
 from fairground.comparison.run_scores import Runs, Values
 from fairground.errors import require
-from fairground.spec.study import UntilSettledSpec
+from fairground.spec.study_spec import UntilSettledSpec
 
 #: how late the error is spent: 1 evenly over seeds, more for later
 SPENDING = 1.5

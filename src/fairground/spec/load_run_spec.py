@@ -15,11 +15,11 @@ from typing import Any
 
 from fairground.errors import InputError, require
 from fairground.files import read_text
-from fairground.spec import run
+from fairground.spec import run_spec
 from fairground.spec.catalogue import canonical, nearest
 from fairground.spec.declarations import check_settings, settings_of
 from fairground.spec.measurement_names import check_analyses
-from fairground.spec.run import OPTIONAL, ROOM_OF, ComponentSpec, RunSpec
+from fairground.spec.run_spec import OPTIONAL, ROOM_OF, ComponentSpec, RunSpec
 from fairground.spec.settings import Overrides, Value, fit, from_mapping
 
 DEFAULT_PROTOCOL = "laptop"
@@ -28,9 +28,9 @@ COMMAND_LINE = "the command line"
 #: the protocols, presets and studies that come with the package
 SHIPPED = Path(__file__).parents[1] / "papers" / "protocols"
 _SECTIONS: Mapping[str, type[Any]] = {
-    "optimiser": run.OptimiserSpec,
-    "training": run.TrainingSpec,
-    "evaluation": run.EvaluationSpec,
+    "optimiser": run_spec.OptimiserSpec,
+    "training": run_spec.TrainingSpec,
+    "evaluation": run_spec.EvaluationSpec,
 }
 #: settings that belong to the protocol rather than to the component, and outlive a change of it
 _KEPT = ("sampler.per_class",)

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from fairground.comparison.sequential import Wave, errors_of, next_wave
+from fairground.comparison.seed_waves import Wave, errors_of, next_wave
 from fairground.errors import InputError
-from fairground.spec.study import UntilSettledSpec as Plan
+from fairground.spec.study_spec import UntilSettledSpec as Plan
 
 PLAN = Plan(first=3, wave=2, limit=9)
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fairground.spec.load import run_from_plain
-from fairground.spec.run import RunSpec
+from fairground.spec.load_run_spec import run_from_plain
+from fairground.spec.run_spec import RunSpec
 
 #: trains every stage of the trunk
 ALL = -1

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 from fairground.errors import require
-from fairground.spec import study as spec
+from fairground.spec import study_spec as spec
 from fairground.spec.catalogue import nearest
-from fairground.spec.load import SHIPPED, read_toml
+from fairground.spec.load_run_spec import SHIPPED, read_toml
+from fairground.spec.search_ranges import Choice, Integer, LogReal, Range, Real, Unit, range_from_plain
 from fairground.spec.settings import Overrides, Value, fit, from_mapping, override_text
-from fairground.spec.space import Choice, Integer, LogReal, Range, Real, Unit, range_from_plain
 
 _SECTIONS: Mapping[str, type[Any]] = {
     "search": spec.SearchSpec,

@@ -8,12 +8,12 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.records.store import Store
-from fairground.reporting.over_datasets import over_tables
 from fairground.reporting.page import page_text
+from fairground.reporting.result_table import ResultTable
 from fairground.reporting.run_set import RunSet
-from fairground.reporting.tables import ResultTable
+from fairground.reporting.tables_over_datasets import over_tables
 from tests.commands.test_commands import fairground
-from tests.reporting.test_tables import runs
+from tests.reporting.test_result_table import runs
 
 DATASETS = ("birds", "cars", "shops", "pets")
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from fairground.comparison.comparison_result import LEVEL
 from fairground.comparison.over_datasets import Aggregate, OverDatasets, over_datasets
 from fairground.errors import InputError, require
-from fairground.reporting import comparison
-from fairground.reporting.comparison import plain_pair, sentence
+from fairground.reporting import comparison_text
+from fairground.reporting.comparison_text import plain_pair, sentence
 from fairground.reporting.headings import heading, shorten, show, unit
+from fairground.reporting.result_table import ResultTable
 from fairground.reporting.table_formats import text_table
-from fairground.reporting.tables import ResultTable
 from fairground.spec.measurement_names import goodness, in_unit
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def values_text(found: OverDatasets) -> str:
 
 
 def values_plain(found: OverDatasets) -> dict[str, Any]:
-    return {**_plain(found), "improvement": comparison.values_plain(found.improvement)}
+    return {**_plain(found), "improvement": comparison_text.values_plain(found.improvement)}
 
 
 def _rank(one: Aggregate) -> str:

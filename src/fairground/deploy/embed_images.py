@@ -23,7 +23,7 @@ from fairground.errors import DataError, StoreError, require
 from fairground.evaluation.embed import PIXELS
 from fairground.files import cannot_write, write_atomically
 from fairground.loading import gray, read_ahead
-from fairground.training.model import EmbeddingModel
+from fairground.training.embedding_model import EmbeddingModel
 
 #: rows read at once: as many pictures as fit in memory twice, or rows of features
 PICTURES = 128

@@ -44,7 +44,7 @@ def list_things(
 def _list_runs(home: Path) -> Answer:
     from fairground.records import Store, changes, folder_names
     from fairground.reporting.headings import with_unit
-    from fairground.spec.identity import OWN_DATA, data_name, method_name
+    from fairground.spec.run_names import OWN_DATA, data_name, method_name
 
     store = Store(home)
     runs = {run.name: run for run in store.summaries()}
@@ -88,7 +88,7 @@ def show(run: Annotated[str, "RUN", "Name of the run, or the beginning of it."],
 def record_lines(record: "RunRecord") -> Iterator[str]:
     """Yield a record for a person."""
     from fairground.reporting.headings import with_unit
-    from fairground.spec.identity import data_name, method_name
+    from fairground.spec.run_names import data_name, method_name
 
     def scores(heading: str, values: dict[str, float], mark: str = "") -> str:
         # A score is not broken.

@@ -26,8 +26,8 @@ from fairground.reporting.page import page_text
 from fairground.reporting.rendering import render
 from fairground.reporting.study_results import find_runs
 from fairground.spec import StudySpec, flatten, study_hash
-from fairground.studies.folder import ENDED, begun_hint, begun_studies, find_begun, folder_of
 from fairground.studies.run_study import status_of
+from fairground.studies.study_folder import ENDED, begun_hint, begun_studies, find_begun, folder_of
 
 #: least seconds between two builds of a page, and the pause after a build as a multiple of its time
 PAUSE, REST = 2.0, 3.0

@@ -5,10 +5,10 @@ import dataclasses
 import pytest
 
 from fairground.commands.protocol import card_of
-from fairground.papers.published import published_rows
-from fairground.spec.card import changes, declaration
-from fairground.spec.load import load_run, protocol_names
-from fairground.spec.run import RunSpec
+from fairground.papers.published_numbers import published_rows
+from fairground.spec.declaration_card import changes, declaration
+from fairground.spec.load_run_spec import load_run, protocol_names
+from fairground.spec.run_spec import RunSpec
 from fairground.spec.settings import parse_overrides
 
 

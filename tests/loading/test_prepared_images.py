@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from fairground.commands.main import app
 from fairground.errors import DataError, InputError, StoreError
-from fairground.loading import resized_images
+from fairground.loading import prepared_images
 from fairground.loading.image_dataset import ImageFiles
-from fairground.loading.resized_images import USED, PreparedImages, cache_root, find_cache, list_caches, remove_cache
+from fairground.loading.prepared_images import USED, PreparedImages, cache_root, find_cache, list_caches, remove_cache
 from tests.loading.pictures import photo, photo_files
 
 SIZES = [(40, 60), (50, 30), (33, 33), (20, 90), (64, 64), (48, 80)]
@@ -132,7 +132,7 @@ def test_an_unreadable_image_is_named_and_leaves_no_cache(tmp_path: Path) -> Non
 def test_a_full_or_forbidden_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     photo_files(tmp_path / "set", SIZES)
     free = type("Usage", (), {"free": 10})()
-    monkeypatch.setattr(resized_images.shutil, "disk_usage", lambda _: free)
+    monkeypatch.setattr(prepared_images.shutil, "disk_usage", lambda _: free)
     with pytest.raises(StoreError, match=r"need 0\.0 GB in .*FAIRGROUND_CACHE"):
         builds(tmp_path / "set")
     (tmp_path / "file").write_text("")
@@ -144,14 +144,14 @@ def test_a_full_or_forbidden_disk_is_said(tmp_path: Path, monkeypatch: pytest.Mo
 BUILDER = """
 import sys, time
 from pathlib import Path
-from fairground.loading import resized_images
+from fairground.loading import prepared_images
 from fairground.loading.image_dataset import ImageFiles
-resized_images._CHUNK_BYTES = 1
+prepared_images._CHUNK_BYTES = 1
 root = Path(sys.argv[1])
 def tell(done, total):
     print(done, flush=True)
     time.sleep(float(sys.argv[2]))
-resized_images.PreparedImages(ImageFiles(sorted(root.glob("*.jpg")), root=root), side=32).prepare(tell)
+prepared_images.PreparedImages(ImageFiles(sorted(root.glob("*.jpg")), root=root), side=32).prepare(tell)
 """
 
 
@@ -168,7 +168,7 @@ def test_a_killed_build_leaves_nothing_usable_and_is_taken_up(tmp_path: Path, mo
     child.wait()
     child.stdout.close()
     assert not list((tmp_path / "cache").glob("prepared/*/index.json"))
-    monkeypatch.setattr(resized_images, "_CHUNK_BYTES", 1)
+    monkeypatch.setattr(prepared_images, "_CHUNK_BYTES", 1)
     told = builds(tmp_path / "set")
     assert told[0] == (3, 6)
     assert told[-1] == (6, 6)

@@ -26,7 +26,7 @@ from fairground.errors import FairgroundError, require
 from fairground.evaluation.embed import embed
 from fairground.records.run_folder import RunFolder
 from fairground.training.checkpoint import Checkpoints, Snapshot, from_bytes, to_bytes
-from fairground.training.model import best_device
+from fairground.training.embedding_model import best_device
 
 
 class ProcessGroup:

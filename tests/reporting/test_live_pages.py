@@ -9,13 +9,13 @@ import pytest
 from fairground.errors import InputError, StoreError
 from fairground.records.run_folder import RunFolder, locked
 from fairground.records.store import Store
-from fairground.reporting import watch
+from fairground.reporting import live_pages
+from fairground.reporting.live_pages import Watch, WatchServer, choose, run_card, study_card
 from fairground.reporting.page import page_text
 from fairground.reporting.run_set import RunSet
-from fairground.reporting.watch import Watch, WatchServer, choose, run_card, study_card
-from fairground.spec.study_load import load_study
+from fairground.spec.load_study_spec import load_study
 from fairground.studies.final_runs import Seal
-from fairground.studies.folder import folder_of
+from fairground.studies.study_folder import folder_of
 from tests.patience import PATIENCE
 from tests.records.factory import make_record
 from tests.reporting.fixtures import HOSTILE, begin_run, make_study, watching
@@ -30,7 +30,7 @@ def home(tmp_path) -> Path:
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
     """Pages without the drawings, which take seconds."""
-    monkeypatch.setattr(watch, "page_text", lambda runs, live: f"<main>{len(runs.records)} records</main>")
+    monkeypatch.setattr(live_pages, "page_text", lambda runs, live: f"<main>{len(runs.records)} records</main>")
 
 
 def get(server: WatchServer, path: str = "/", *, method: str = "GET", host: str = "127.0.0.1"):
@@ -142,7 +142,7 @@ def test_a_page_that_cannot_be_built_says_why(home, monkeypatch):
     def fail(*_args, **_kwargs):
         raise StoreError("the store is damaged <b>")
 
-    monkeypatch.setattr(watch, "page_text", fail)
+    monkeypatch.setattr(live_pages, "page_text", fail)
     with watching(home) as server:
         text = get(server, "/runs")[2]
     assert "This page could not be made" in text
