@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.harness import Table, best_times
 from benchmarks.measuring import measured_apart
-from fairground.deploy.index import Index, add_embeddings, create_index, open_index, remove_from_index
+from fairground.deploy.index_folder import Index, add_embeddings, create_index, open_index, remove_from_index
 from fairground.deploy.index_search import search
 
 ROWS = int(os.environ.get("FAIRGROUND_BENCH_ROWS", "1000000"))

@@ -6,7 +6,7 @@ python examples/embed_and_search.py
 import tempfile
 from pathlib import Path
 
-from fairground.deploy.index import build_index
+from fairground.deploy.index_folder import build_index
 from fairground.deploy.model_folder import open_model
 from fairground.deploy.unknown_classes import rule_of
 from fairground.spec.load_run_spec import load_run

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 import fairground as fg
-from fairground.commands.overrides import keyword_overrides
+from fairground.commands.keyword_overrides import keyword_overrides
 from fairground.errors import InputError
 from fairground.records.store import Store
 from fairground.spec.load_run_spec import load_run

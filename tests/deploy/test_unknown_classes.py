@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from fairground.commands.main import app
 from fairground.deploy import index_search, unknown_classes
-from fairground.deploy.index import build_index, open_index, remove_from_index
+from fairground.deploy.index_folder import build_index, open_index, remove_from_index
 from fairground.deploy.unknown_classes import DecisionRule, OpenSetTrials, query_index, rule_of, trials_of
 from fairground.errors import InputError
 

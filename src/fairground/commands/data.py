@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fairground.commands.command import Answer
+from fairground.commands.data_path import data_overrides
 from fairground.commands.options import Quiet
-from fairground.commands.overrides import data_overrides
 from fairground.commands.progress import counted
 from fairground.errors import require
 from fairground.spec import load_run, parse_overrides

@@ -1,4 +1,4 @@
-"""`fairground evaluate`: measure selected models again; `fairground score`: the metrics of any embeddings."""
+"""`fairground evaluate`: measure selected models again."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -101,54 +101,3 @@ def _joined_scores(runs: Sequence["RunRecord"], home: Path, metrics: Sequence[st
     if metrics is not None:
         spec["evaluation"] = {**spec["evaluation"], "metrics": list(metrics), "select_by": metrics[0]}
     return dict(ensemble_job({"runs": [run.name for run in runs], "home": str(home), "spec": spec})["scores"])
-
-
-def score(
-    file: Annotated[Path, "FILE", "An .npz with arrays `embeddings` (n, d) and `labels` (n,)."],
-    metrics: Metrics = None,
-    distance: Annotated[Literal["euclidean", "cosine"], "Distance."] = "euclidean",
-    normalise: Annotated[bool, "--normalise/--raw", "L2-normalise embeddings first."] = True,
-    lone: Annotated[Literal["drop", "zero"], "Queries without a match: leave them out, or score 0."] = "drop",
-    average: Annotated[Literal["queries", "classes"], "Average over queries, or over class means."] = "queries",
-    group_rule: Annotated[
-        Literal["same_group", "same_class_and_group"], "Pairs within one of the file's `groups` to leave out."
-    ] = "same_group",
-    interval: Annotated[int, "Bootstrap draws over classes for 95 % intervals, e.g. 1000.", {"min": 0}] = 0,
-    details: Annotated[Path | None, "Write the score of every query and class to this .npz file."] = None,
-) -> Answer:
-    """Measure embeddings from anywhere: exact, query excluded by index, bounded memory.
-
-    The file may also hold `references` and `reference_labels` (a gallery to search in), `groups` and `reference_groups`
-    (cameras, sequences).
-
-    Example: fairground score my_embeddings.npz --metrics recall@1,recall@10,map@r --interval 1000
-    """
-    from fairground.evaluation import Bootstrap, score_file_in_detail
-    from fairground.records.arrays import write_arrays
-    from fairground.reporting.headings import unit
-    from fairground.spec.measurement_names import is_share
-
-    names = split_names(metrics)
-    require(names != [], "--metrics is empty; give some, separated by commas, like recall@1,map@r")
-    found = score_file_in_detail(
-        file,
-        names,
-        distance=distance,
-        normalise=normalise,
-        lone=lone,
-        average=average,
-        group_rule=group_rule,
-        bootstrap=Bootstrap(n_draws=interval) if interval else None,
-    )
-    if details is not None:
-        write_arrays(details, found.arrays())
-
-    def lines() -> Iterator[str]:
-        width = max(len(name) for name in found.scores)
-        for name, value in found.scores.items():
-            spread, by = found.intervals.get(name), 100 if is_share(name) else 1
-            between = f"  [{by * spread.low:.4f}, {by * spread.high:.4f}]" if spread else ""
-            yield f"{name:<{width}}  {by * value:.4f}{unit(name)}{between}"
-
-    intervals = {name: [spread.low, spread.high] for name, spread in found.intervals.items()}
-    return Answer({**found.scores, "intervals": intervals} if intervals else dict(found.scores), lines())

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fairground.commands.command import Answer
-from fairground.commands.export_embed import DATA_HELP, MODEL_HELP, SkipUnreadable, readable_inputs
+from fairground.commands.embed import DATA_HELP, MODEL_HELP, SkipUnreadable, readable_inputs
 from fairground.commands.options import HOME, Home, Quiet
 
 if TYPE_CHECKING:
-    from fairground.deploy.index import IndexChange
+    from fairground.deploy.index_folder import IndexChange
 
 IndexFolder = Annotated[Path, "INDEX", "A folder that `fairground index` wrote."]
 
@@ -28,7 +28,7 @@ def build(
 
     Examples: fairground index build my_model my_photos -o my_index · fairground index my_model my_photos -o my_index
     """
-    from fairground.deploy.index import build_index
+    from fairground.deploy.index_folder import build_index
     from fairground.deploy.model_folder import open_model
 
     opened = open_model(model, home=home)
@@ -50,7 +50,7 @@ def add(
 
     Examples: fairground index add my_index new_photos · fairground index add my_index changed_photos --replace
     """
-    from fairground.deploy.index import add_to_index
+    from fairground.deploy.index_folder import add_to_index
 
     with readable_inputs(data, "indexing", is_quiet=quiet, skip_unreadable=skip_unreadable) as (inputs, tell):
         change = add_to_index(folder, inputs, replace_names=replace, tell=tell)
@@ -66,7 +66,7 @@ def remove(
 
     Examples: fairground index remove my_index --path 'airplane/*' · fairground index remove my_index --ids 17 --ids 18
     """
-    from fairground.deploy.index import remove_from_index
+    from fairground.deploy.index_folder import remove_from_index
 
     return _changed(folder, remove_from_index(folder, ids=ids or (), names=path or ()))
 

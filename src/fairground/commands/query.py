@@ -30,7 +30,7 @@ def query(
 
     Example: fairground query my_index picture.jpg another.jpg -k 5 --page found.html
     """
-    from fairground.deploy.index import open_index
+    from fairground.deploy.index_folder import open_index
     from fairground.deploy.unknown_classes import query_index, read_queries, rule_of
     from fairground.errors import require
     from fairground.reporting.rendering import write_answers

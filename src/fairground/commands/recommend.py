@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fairground.commands import options
 from fairground.commands.command import Answer, options_of
-from fairground.commands.overrides import Setting, data_overrides, keyword_overrides
+from fairground.commands.data_path import data_overrides
+from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.commands.progress import race_progress
 from fairground.errors import require
 from fairground.files import read_json

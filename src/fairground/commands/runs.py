@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.commands.options import home_folder
-from fairground.commands.overrides import Setting, keyword_overrides
 from fairground.errors import require
 from fairground.records import EpochRow, RunFolder, RunRecord, State, Store
 from fairground.spec import ROOM_OF, canonical, nearest

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from fairground.commands import options
 from fairground.commands.command import Answer, options_of
-from fairground.commands.overrides import Setting, keyword_overrides
+from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.commands.progress import study_progress
 from fairground.commands.terminal import Verbatim, aligned, plural, prints_on_stderr, screen_width
 from fairground.errors import DataError, require

@@ -2,18 +2,15 @@
 
 import json
 import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fairground.commands import options
 from fairground.commands.command import Answer, options_of
-from fairground.commands.overrides import Setting, keyword_overrides
+from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.commands.progress import training_progress
 from fairground.commands.runs import Run
 from fairground.commands.show import record_lines
@@ -25,6 +22,7 @@ from fairground.spec import COMMAND_LINE, Overrides, RunSpec, load_run, name_of,
 
 if TYPE_CHECKING:
     from fairground.training.torchrun_group import ProcessGroup
+from fairground.commands.interrupts import stop_flag
 
 
 def train(
@@ -135,7 +133,7 @@ def _train(
     with (
         torch_threads(threads),
         training_progress(title, select_by=spec.evaluation.select_by, is_quiet=is_quiet) as listen,
-        _stop_flag() as should_stop,
+        stop_flag() as should_stop,
     ):
         return run(
             spec,
@@ -146,28 +144,6 @@ def _train(
             group=group,
             is_watched=doctor,
         )
-
-
-@contextmanager
-def _stop_flag() -> Iterator[Callable[[], bool]]:
-    """Let the first Ctrl-C stop training after the current batch; a second one stops it at once."""
-    if threading.current_thread() is not threading.main_thread():
-        # Signals reach the main thread alone.
-        yield lambda: False
-        return
-    is_asked = False
-
-    def ask(_number: int, _frame: FrameType | None) -> None:
-        nonlocal is_asked
-        if is_asked:
-            raise KeyboardInterrupt
-        is_asked = True
-
-    before = signal.signal(signal.SIGINT, ask)
-    try:
-        yield lambda: is_asked
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @options_of(train)

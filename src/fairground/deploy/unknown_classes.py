@@ -28,7 +28,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.deploy.index import MARK, TRIALS, Index
+from fairground.deploy.index_folder import MARK, TRIALS, Index
 from fairground.deploy.index_search import search
 from fairground.deploy.inputs import Embeddable, EmbeddingInputs, read_inputs, thumbnail
 from fairground.errors import DataError, FairgroundError, InputError, require

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from fairground.commands.main import app
-from fairground.deploy import index as index_module
+from fairground.deploy import index_folder as index_module
 from fairground.deploy import index_search
-from fairground.deploy.index import add_embeddings, build_index, create_index, open_index, remove_from_index
+from fairground.deploy.index_folder import add_embeddings, build_index, create_index, open_index, remove_from_index
 from fairground.deploy.unknown_classes import DecisionRule, query_index, rule_of
 from fairground.errors import DataError, InputError, StoreError
 from fairground.files import held

@@ -1,13 +1,11 @@
-"""Overrides of a spec from Python keywords, and from the path of a data set."""
+"""Overrides of a spec from Python keywords."""
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from fairground.errors import DataError, InputError, require
-from fairground.loading.class_folders import refuse_archive
-from fairground.spec import ROOM_OF, Value, canonical, settings_of
+from fairground.errors import InputError, require
+from fairground.spec import ROOM_OF, Value
 
 #: what a keyword may be: a value, or a table of them
 Setting = str | int | float | bool | None | os.PathLike[str] | Sequence["Setting"] | Mapping[str, "Setting"]
@@ -45,34 +43,3 @@ def _plain(key: str, value: Any) -> Value:
     raise InputError(
         f"{key} must be text, a number, true or false, None, or a list or table of these; got {type(value).__name__}"
     )
-
-
-def data_overrides(path: Path | None, dataset: str | None) -> dict[str, Value]:
-    """Return the overrides that name a data set: by its kind if given, otherwise by what is at the path."""
-    name = canonical("datasets", dataset) if dataset is not None else _kind(path or Path())
-    if path is None:
-        return {"data": name}
-    known = settings_of("datasets", name)
-    key = "path" if "path" in known else "root"
-    require(key in known, f"data set {name} is not read from a path; leave out '{path}'")
-    return {"data": name, f"data.{key}": str(path)}
-
-
-def _kind(path: Path) -> str:
-    require(path.exists(), f"there is nothing at '{path}'", DataError)
-    if path.is_dir():
-        return "folder"
-    refuse_archive(path)
-    suffix = path.suffix.lower()
-    if suffix in (".parquet", ".pq"):
-        from fairground.loading.csv_columns import read_parquet
-
-        names = read_parquet(path).column_names
-        return "features" if {"features", "embeddings"} & set(names) else "table"
-    kinds = {".csv": "table", ".npz": "features", ".npy": "features"}
-    require(
-        suffix in kinds,
-        f"'{path}' is not a folder or a CSV, Parquet, .npz or .npy file; name its kind with --dataset",
-        DataError,
-    )
-    return kinds[suffix]

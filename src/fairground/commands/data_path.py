@@ -1,0 +1,38 @@
+"""Which kind of data is at a path: class folders, a table of images, or features."""
+
+from pathlib import Path
+
+from fairground.errors import DataError, require
+from fairground.loading.class_folders import refuse_archive
+from fairground.spec import Value, canonical, settings_of
+
+
+def data_overrides(path: Path | None, dataset: str | None) -> dict[str, Value]:
+    """Return the overrides that name a data set: by its kind if given, otherwise by what is at the path."""
+    name = canonical("datasets", dataset) if dataset is not None else _kind(path or Path())
+    if path is None:
+        return {"data": name}
+    known = settings_of("datasets", name)
+    key = "path" if "path" in known else "root"
+    require(key in known, f"data set {name} is not read from a path; leave out '{path}'")
+    return {"data": name, f"data.{key}": str(path)}
+
+
+def _kind(path: Path) -> str:
+    require(path.exists(), f"there is nothing at '{path}'", DataError)
+    if path.is_dir():
+        return "folder"
+    refuse_archive(path)
+    suffix = path.suffix.lower()
+    if suffix in (".parquet", ".pq"):
+        from fairground.loading.csv_columns import read_parquet
+
+        names = read_parquet(path).column_names
+        return "features" if {"features", "embeddings"} & set(names) else "table"
+    kinds = {".csv": "table", ".npz": "features", ".npy": "features"}
+    require(
+        suffix in kinds,
+        f"'{path}' is not a folder or a CSV, Parquet, .npz or .npy file; name its kind with --dataset",
+        DataError,
+    )
+    return kinds[suffix]

@@ -1,0 +1,40 @@
+"""`fairground export RUN -o FOLDER` writes a trained model."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from fairground.commands.command import Answer
+from fairground.commands.embed import MODEL_HELP
+from fairground.commands.options import HOME, Home
+
+
+def export(
+    model: Annotated[str, "RUN", MODEL_HELP],
+    out: Annotated[Path, "--output", "-o", "The folder to write."],
+    onnx: Annotated[bool, "Also write model.onnx, for any batch size, checked against torch."] = False,
+    home: Home = HOME,
+) -> Answer:
+    """Write a run's selected model with its preprocessing, thresholds, scores with intervals, and a model card.
+
+    Weights are safetensors and everything else is text: no file of the folder can run anything.
+
+    Example: fairground export 3f2a -o my_model --onnx
+    """
+    from fairground.deploy.model_folder import open_model, write_model
+
+    metadata = write_model(open_model(model, home=home), out, onnx=onnx)
+
+    def lines() -> Iterator[str]:
+        numbers = f"{metadata.trunk.name} to {metadata.embedding_dim} numbers"
+        yield f"wrote {out}: {numbers}, {len(metadata.classes)} classes seen"
+        for found in metadata.thresholds:
+            yield f"  {found.sentence()}"
+        if not metadata.thresholds:
+            yield f"  no threshold: {metadata.why_no_threshold()}"
+        if metadata.onnx is not None:
+            shape, largest = " x ".join(map(str, metadata.onnx.shape)), metadata.onnx.largest_difference
+            yield f"  model.onnx takes n x {shape} and differs from torch by {largest:.1e} at most"
+
+    return Answer({"folder": str(out), **json.loads(metadata.to_json())}, lines())
