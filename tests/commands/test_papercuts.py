@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from fairground.commands.main import app
 from fairground.commands.progress import study_progress
 from fairground.commands.show import record_lines
-from fairground.deploy.metadata import card_of
+from fairground.deploy.model_card import card_of
 from fairground.deploy.model_folder import open_model
 from fairground.errors import InputError
 from fairground.heads.pca import PcaHead
@@ -208,7 +208,7 @@ def test_a_card_counts_epochs_as_one_says_it():
 
 
 def test_unknown_is_right_because_the_index_has_no_such_class_and_the_page_says_so(tmp_path):
-    from fairground.deploy.unknown_classes import QueryDecision, QueryResult
+    from fairground.deploy.answer_queries import QueryDecision, QueryResult
     from fairground.reporting.rendering import write_answers
 
     asked = {"decision": QueryDecision(is_known=False, label=None, votes=0, voters=5), "classes": (), "neighbours": ()}

@@ -8,8 +8,10 @@ from typer.testing import CliRunner
 
 from fairground.commands.main import app
 from fairground.deploy import index_search, unknown_classes
+from fairground.deploy.answer_queries import query_index
+from fairground.deploy.class_vote import vote
 from fairground.deploy.index_folder import build_index, open_index, remove_from_index
-from fairground.deploy.unknown_classes import DecisionRule, OpenSetTrials, query_index, rule_of, trials_of
+from fairground.deploy.unknown_classes import DecisionRule, OpenSetTrials, rule_of, trials_of
 from fairground.errors import InputError
 
 
@@ -83,7 +85,7 @@ def test_confidence_by_hand():
 
 def test_votes():
     labels = np.array([[1, 2, 2, 3, 1], [4, 4, 4, 0, 0], [7, -1, -1, -1, -1]])
-    classes, counts = unknown_classes.vote(labels)
+    classes, counts = vote(labels)
     # Of equal counts the class of the nearest row.
     assert classes.tolist() == [1, 4, 7]
     assert counts.tolist() == [2, 3, 1]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fairground.deploy.unknown_classes import NearestClass, Neighbour, QueryDecision, QueryResult
+from fairground.deploy.answer_queries import NearestClass, Neighbour, QueryDecision, QueryResult
 from fairground.errors import FairgroundError
 from fairground.reporting.rendering import MOST, write_answers
 

@@ -150,7 +150,7 @@ def _write_page(rows: "AuditRows", suspects: Sequence["LabelSuspect"], out: Path
     import numpy as np
 
     from fairground.audit.label_errors import weakness
-    from fairground.deploy.inputs import thumbnail
+    from fairground.deploy.thumbnails import thumbnail
     from fairground.reporting.rendering import MOST, write_suspects
 
     table = rows.table

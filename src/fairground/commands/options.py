@@ -1,6 +1,7 @@
 """Options that several commands share, each declared once."""
 
 import os
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from fairground.errors import require
 
 if TYPE_CHECKING:
     from fairground.studies.executors.executor import Executor, Watch
+from typing import TYPE_CHECKING
 
 #: the run directory, unless the caller or the environment names one
 HOME = Path("fairground-runs")
@@ -91,3 +93,14 @@ def executor_of(
 def split_names(text: str | None) -> list[str] | None:
     """Return the names of a list with commas; None if there is no list."""
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def seconds_of(time: str | float) -> float:
+    """Read 90s, 30m, 2h or 1h30m; a number is in seconds."""
+    if isinstance(time, str):
+        parts = re.findall(r"(\d+(?:\.\d+)?)([hms])", time.lower())
+        is_time = bool(parts) and "".join(number + letter for number, letter in parts) == time.lower().strip()
+        require(is_time, f"time takes a number with s, m or h, like 90s, 30m or 1h30m; got '{time}'")
+        time = sum(float(number) * {"h": 3600, "m": 60, "s": 1}[letter] for number, letter in parts)
+    require(time > 0, f"time must be more than nothing; got {time:g} seconds")
+    return time

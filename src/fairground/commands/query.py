@@ -11,7 +11,8 @@ from fairground.commands.progress import counted
 from fairground.commands.terminal import Verbatim, fitted, screen_width
 
 if TYPE_CHECKING:
-    from fairground.deploy.unknown_classes import DecisionRule, QueryResult
+    from fairground.deploy.answer_queries import QueryResult
+    from fairground.deploy.unknown_classes import DecisionRule
 
 
 def query(
@@ -30,8 +31,9 @@ def query(
 
     Example: fairground query my_index picture.jpg another.jpg -k 5 --page found.html
     """
+    from fairground.deploy.answer_queries import query_index, read_queries
     from fairground.deploy.index_folder import open_index
-    from fairground.deploy.unknown_classes import query_index, read_queries, rule_of
+    from fairground.deploy.unknown_classes import rule_of
     from fairground.errors import require
     from fairground.reporting.rendering import write_answers
 

@@ -1,7 +1,6 @@
 """Find out which method suits a data set within a time: ends in advice, a page and a model."""
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,6 @@ from fairground.commands.command import Answer, options_of
 from fairground.commands.data_path import data_overrides
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.commands.progress import race_progress
-from fairground.errors import require
 from fairground.files import read_json
 from fairground.recommendation.race import Budget
 from fairground.recommendation.recommendation_folder import RecommendationFolder
@@ -21,6 +19,7 @@ from fairground.spec.settings import Overrides, parse_overrides
 
 if TYPE_CHECKING:
     from fairground.commands.load_model import LoadedModel
+from fairground.commands.options import seconds_of
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -131,17 +130,6 @@ def _recommend(
                 progress.news("This was answered before; --more 30m continues from here.")
     used = round(budget.used(), 1)
     return RecommendResult(result=result, page=folder.page, model=folder.model, seconds=used, is_new=is_new)
-
-
-def seconds_of(time: str | float) -> float:
-    """Read 90s, 30m, 2h or 1h30m; a number is in seconds."""
-    if isinstance(time, str):
-        parts = re.findall(r"(\d+(?:\.\d+)?)([hms])", time.lower())
-        is_time = bool(parts) and "".join(number + letter for number, letter in parts) == time.lower().strip()
-        require(is_time, f"time takes a number with s, m or h, like 90s, 30m or 1h30m; got '{time}'")
-        time = sum(float(number) * {"h": 3600, "m": 60, "s": 1}[letter] for number, letter in parts)
-    require(time > 0, f"time must be more than nothing; got {time:g} seconds")
-    return time
 
 
 def _label(path: Path) -> str:

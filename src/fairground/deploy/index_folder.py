@@ -26,8 +26,9 @@ import numpy as np
 
 from fairground.deploy.embed_images import UsableModel
 from fairground.deploy.index_search import UNIT_LENGTH, Matches, search
-from fairground.deploy.inputs import Embeddable, read_inputs, thumbnails
+from fairground.deploy.inputs import Embeddable, read_inputs
 from fairground.deploy.model_folder import read_model, require_place, write_model
+from fairground.deploy.thumbnails import thumbnails
 from fairground.errors import DataError, StoreError, require
 from fairground.files import cannot_write, held, read_json, sweep, write_atomically
 from fairground.spec.catalogue import nearest

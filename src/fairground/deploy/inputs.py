@@ -1,10 +1,8 @@
 """What a user points at, as rows to embed: a folder, a table, one image, features, a data set; and small pictures."""
 
-import io
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,17 +10,15 @@ import numpy as np
 from fairground.contracts.table import Images
 from fairground.errors import DataError, require
 from fairground.loading import files_below, for_each, is_image_name, read_parquet, refuse_archive
-from fairground.loading.image_dataset import FeatureRows, ImageFiles, PhotoDataset, shrunk_picture
+from fairground.loading.image_dataset import FeatureRows, ImageFiles, PhotoDataset
 from fairground.records.arrays import array_names, map_array, map_npy, read_arrays
 from fairground.spec import ComponentSpec, list_room, nearest, settings_of
 from fairground.training.assemble import build
 
 _FEATURES = ("features", "embeddings")
 #: pictures decoded at once, and unreadable ones named in a sentence
-_BLOCK = 256
+BLOCK = 256
 _SHOWN = 10
-#: longer side of a small picture; up to the second size a picture is kept exactly, as PNG
-SIDE, _EXACT = 128, 64
 Tell = Callable[[int, int], None]
 
 
@@ -127,8 +123,8 @@ def unreadable(inputs: EmbeddingInputs, tell: Tell = lambda *_: None) -> dict[st
             return str(error)
         return None
 
-    for begin in range(0, len(inputs), _BLOCK):
-        end = min(begin + _BLOCK, len(inputs))
+    for begin in range(0, len(inputs), BLOCK):
+        end = min(begin + BLOCK, len(inputs))
         found = zip(inputs.names[begin:end], for_each(look, range(begin, end)), strict=True)
         faults.update({name: reason for name, reason in found if reason is not None})
         tell(end, len(inputs))
@@ -157,22 +153,3 @@ def listed(faults: Mapping[str, str]) -> str:
     lines = [f"\n  {reason}" for reason in list(faults.values())[:_SHOWN]]
     more = f"\n  and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
     return f"{len(faults)} cannot be read:{''.join(lines)}{more}"
-
-
-def thumbnails(images: Images, tell: Tell = lambda *_: None) -> Iterator[bytes]:
-    """Yield the small picture of each row in order; empty bytes for features."""
-    for begin in range(0, len(images), _BLOCK):
-        rows = range(begin, min(begin + _BLOCK, len(images)))
-        yield from for_each(partial(thumbnail, images), rows) if images.is_picture else [b""] * len(rows)
-        tell(rows.stop, len(images))
-
-
-def thumbnail(images: Images, row: int) -> bytes:
-    """Return one picture as a small PNG or JPEG."""
-    picture, _ = shrunk_picture(images, row, SIDE)
-    is_small = max(picture.size) <= _EXACT
-    if not is_small:
-        picture.thumbnail((SIDE, SIDE))
-    out = io.BytesIO()
-    picture.save(out, "PNG") if is_small else picture.save(out, "JPEG", quality=82)
-    return out.getvalue()

@@ -5,36 +5,25 @@
     model.json            parts with their settings, preprocessing, scores, thresholds, fingerprints
     README.md             the model card
     model.onnx            the same network for other programs, if asked for
-
-Thresholds say from which similarity on two images count as one class: found on the validation split, with error rates.
-
-Formula
-    "fmr 1 %": the lowest t of a genuine pair with FMR(t) <= 0.01; "eer": the t where FMR and FNMR are nearest
-    (rates as in `metrics/fnmr.py`)
-
-The rates are those of single pairs; `unknown_classes.py` decides about a query compared with an entire index.
 """
 
-import contextlib
 import hashlib
-import io
-import logging
-import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from fairground import __version__
-from fairground.deploy.embed_images import Embedder, UsableModel, resized_images
-from fairground.deploy.metadata import DATA_GONE, MeasuredScore, ModelMetadata, OnnxInput, Threshold, card_of
-from fairground.errors import DataError, FairgroundError, InputError, StoreError, require
-from fairground.evaluation import GENUINE_LIMIT, Bootstrap, BootstrapInterval, EmbeddingView, evaluate_in_detail
+from fairground.deploy.embed_images import UsableModel
+from fairground.deploy.match_thresholds import MOST_ROWS, thresholds_of
+from fairground.deploy.metadata import DATA_GONE, MeasuredScore, ModelMetadata, Threshold
+from fairground.deploy.model_card import card_of
+from fairground.deploy.onnx_export import ONNX, write_onnx
+from fairground.errors import DataError, FairgroundError, InputError, require
+from fairground.evaluation import Bootstrap, BootstrapInterval, evaluate_in_detail
 from fairground.evaluation.embed import embed
 from fairground.files import read_bytes, read_text, write_atomically
-from fairground.loading.image_dataset import ImagesInMemory
 from fairground.records import RunFolder, Store, array_names, read_arrays, resolve_run, stored_spec
 from fairground.spec.run_spec import ComponentSpec, RunSpec, TrainingSpec
 from fairground.training.assemble import Assembled, build, build_model
@@ -45,15 +34,6 @@ from fairground.training.measure import missing_place, read_profile, reopen, sel
 WEIGHTS = "weights.safetensors"
 METADATA = "model.json"
 CARD = "README.md"
-ONNX = "model.onnx"
-#: names of thresholds, and the rate that the first allows
-FMR, EER, _ALLOWED = "fmr 1 %", "eer", 0.01
-#: validation rows that the threshold is found on, at most: pairs grow with their square
-_ROWS = 5000
-#: how far an embedding in ONNX may be from torch's
-LARGEST_DIFFERENCE = 1e-4
-#: batch sizes of the comparison with torch; the file takes any
-_BATCHES = (1, 2, 5)
 
 
 def open_model(source: str | Path, *, home: Path | None = None, measured: bool = True) -> UsableModel:
@@ -189,7 +169,7 @@ def _validation(parts: Assembled) -> tuple[tuple[MeasuredScore, ...], tuple[Thre
     scores = [
         _measured(metric, "validation", value, detail.intervals.get(metric)) for metric, value in detail.scores.items()
     ]
-    some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _ROWS)).astype(np.int64))
+    some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).astype(np.int64))
     return tuple(scores), thresholds_of(view_of(parts, embeddings[some], rows[some]))
 
 
@@ -211,112 +191,3 @@ def _interval(path: Path, run: Assembled, metric: str) -> BootstrapInterval | No
     if len(labels) != len(values) or len(np.unique(labels[is_counted])) == 1:
         return None
     return Bootstrap().of_mean(values[is_counted], labels[is_counted])
-
-
-def thresholds_of(view: EmbeddingView) -> tuple[Threshold, ...]:
-    """Return both thresholds, or none if the view has no two rows of one class or no two classes."""
-    n_pairs = int(view.relevance.n_relevant.sum())
-    n_classes = 0 if view.classes is None else len(view.classes.names)
-    if n_pairs == 0 or n_classes < 2 or n_pairs > GENUINE_LIMIT:
-        return ()
-    curve, counts = view.curve, view.curve.verification
-    n_genuine = int(counts.genuine.sum())
-    fmr, fnmr = counts.passing / counts.n_impostors, counts.refused / n_genuine
-    similarities = curve.similarities
-    if view.is_raw:
-        # Minus half squared distances, as minus distances.
-        similarities = -np.sqrt(np.maximum(-2.0 * similarities, 0.0))
-
-    places = [(FMR, place) for place in np.flatnonzero(fmr <= _ALLOWED)[:1]]
-    return tuple(
-        Threshold(
-            name=name,
-            similarity=float(similarities[place]),
-            fmr=float(fmr[place]),
-            fnmr=float(fnmr[place]),
-            n_genuine=n_genuine,
-            n_impostors=int(counts.n_impostors),
-        )
-        for name, place in (*places, (EER, np.abs(fmr - fnmr).argmin()))
-    )
-
-
-def write_onnx(model: UsableModel, path: Path) -> OnnxInput:
-    """Write the network, from the transform's output to finished embeddings, if it agrees with torch."""
-    try:
-        import onnx  # noqa: F401
-        import onnxruntime
-        import onnxscript  # noqa: F401
-    except ImportError as error:
-        raise InputError(
-            f"writing ONNX needs the package {error.name}, which is not installed: pip install 'fairground[export]'"
-        ) from error
-    embedder = Embedder(model.network, normalise=model.metadata.normalise).eval().cpu()
-    inputs = example_inputs(model, max(_BATCHES))
-    data = _exported(embedder, inputs)
-    session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
-    worst = 0.0
-    with torch.no_grad():
-        for n in _BATCHES:
-            (found,) = session.run(["embeddings"], {"inputs": inputs[:n].numpy()})
-            worst = max(worst, float(np.abs(found - embedder(inputs[:n]).numpy()).max()))
-    require(
-        worst < LARGEST_DIFFERENCE,
-        f"the ONNX file differs from torch by {worst:.2g}, more than {LARGEST_DIFFERENCE:.0e}: it was not written",
-        StoreError,
-    )
-    model.network.to(model.device)
-    write_atomically(path, data)
-    scaling: Any = _scaling(model) if model.metadata.is_picture else {}
-    return OnnxInput(shape=tuple(inputs.shape[1:]), largest_difference=worst, **scaling)
-
-
-def example_inputs(model: UsableModel, n: int) -> torch.Tensor:
-    """Return the transform's output for random pictures, or random features: (n, ...) on the CPU."""
-    metadata = model.metadata
-    generator = torch.Generator().manual_seed(0)
-    if not metadata.is_picture:
-        return torch.randn(n, metadata.channels, generator=generator)
-    height, width = metadata.size or (320, 320)
-    pixels = torch.randint(0, 256, (n, metadata.channels, height, width), generator=generator, dtype=torch.uint8)
-    images = resized_images(ImagesInMemory(pixels.numpy()), metadata)
-    return model.transform.evaluate(images, np.arange(n), torch.device("cpu")).contiguous()
-
-
-def _scaling(model: UsableModel) -> dict[str, Any]:
-    """Return what the transform does to pixel values, found with black, white and red pictures."""
-    channels = model.metadata.channels
-    height, width = model.metadata.size or (320, 320)
-    plain = np.zeros((3, channels, height, width), np.uint8)
-    plain[1] = 255
-    plain[2, 0] = 255
-    seen = model.transform.evaluate(ImagesInMemory(plain), np.arange(3), torch.device("cpu"))[:, :, 0, 0]
-    multiply = tuple(((seen[1] - seen[0]) / 255).tolist())
-    is_bgr = channels == 3 and bool(seen[2, 0] == seen[0, 0])
-    return {"multiply": multiply, "add": tuple(seen[0].tolist()), "order": "bgr" if is_bgr else "rgb"}
-
-
-def _exported(embedder: Embedder, inputs: torch.Tensor) -> bytes:
-    logger = logging.getLogger("torch.onnx")
-    before = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        # The exporter prints to stdout, which belongs to the caller's own output.
-        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            program = torch.onnx.export(
-                embedder,
-                (inputs,),
-                input_names=["inputs"],
-                output_names=["embeddings"],
-                dynamic_shapes=({0: torch.export.Dim("n")},),
-                dynamo=True,
-                verbose=False,
-            )
-    except Exception as error:  # the exporter raises many kinds
-        raise InputError(f"torch cannot write this network as ONNX: {str(error)[:300]}") from error
-    finally:
-        logger.setLevel(before)
-    assert program is not None
-    serialised: bytes = program.model_proto.SerializeToString()
-    return serialised

@@ -22,8 +22,9 @@ import torch
 
 from fairground.comparison.compare_values import compare_values
 from fairground.deploy.embed_images import UsableModel
+from fairground.deploy.match_thresholds import thresholds_of
 from fairground.deploy.metadata import MeasuredScore, Threshold
-from fairground.deploy.model_folder import metadata_of, thresholds_of, write_model
+from fairground.deploy.model_folder import metadata_of, write_model
 from fairground.errors import DataError, DivergedError, StoreError, require
 from fairground.evaluation.metric_scores import evaluate_in_detail
 from fairground.files import read_json
