@@ -12,8 +12,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
-from fairground.commands.options import HOME, AsJson
-from fairground.commands.terminal import Verbatim, complain, fitted, prints_on_stderr, screen_width
+from fairground.commands import HOME, AsJson, Verbatim, complain, fitted, prints_on_stderr, screen_width
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
-from fairground.commands import options
-from fairground.commands.command import Answer, options_of
+from fairground.commands import Answer, Verbatim, options, options_of, screen_width
 from fairground.commands.runs import Run, RunList, named_records, without_trials
-from fairground.commands.terminal import Verbatim, screen_width
 from fairground.comparison.comparison_result import LEVEL, GeneralityKind
 from fairground.errors import InputError, require
 from fairground.records import RunFolder, RunRecord, Store
-from fairground.reporting import comparison_text
-from fairground.reporting.result_table import ResultTable
-from fairground.reporting.run_set import section_key
-from fairground.reporting.table_formats import latex
-from fairground.reporting.tables_over_datasets import over_tables
+from fairground.reporting import ResultTable, comparison_text, latex, over_tables, section_key
 from fairground.spec import data_name, nearest
 
 

@@ -8,10 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fairground.commands.command import Answer
-from fairground.commands.data_path import data_overrides
-from fairground.commands.options import Quiet
-from fairground.commands.progress import counted
+from fairground.commands import Answer, Quiet, counted, data_overrides
 from fairground.errors import require
 from fairground.spec import load_run, parse_overrides
 

@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-from fairground.commands.command import Answer
-from fairground.commands.options import HOME, Home, Quiet, executor_of
-from fairground.commands.terminal import Verbatim
+from fairground.commands import HOME, Answer, Home, Quiet, Verbatim, executor_of
 
 if TYPE_CHECKING:
     from fairground.spec.settings import Overrides
@@ -32,9 +30,7 @@ def demo(
     Example: fairground demo --seeds 5 --workers 4
     """
     from fairground.commands.study import run_specs
-    from fairground.reporting.page import build_page, picture
-    from fairground.reporting.result_table import ResultTable
-    from fairground.reporting.run_set import RunSet
+    from fairground.reporting import ResultTable, RunSet, build_page, picture
     from fairground.reporting.table_formats import text
     from fairground.spec import load_run, method_of, name_of
 

@@ -6,9 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fairground.commands.command import Answer
-from fairground.commands.options import HOME, Home, Quiet
-from fairground.commands.progress import counted
+from fairground.commands import HOME, Answer, Home, Quiet, counted
 
 if TYPE_CHECKING:
     from fairground.deploy.inputs import EmbeddingInputs
@@ -39,8 +37,7 @@ def embed(
 
     Example: fairground embed my_model my_photos -o embeddings.npz
     """
-    from fairground.deploy.embed_images import embed_to_file
-    from fairground.deploy.model_folder import open_model
+    from fairground.deploy import embed_to_file, open_model
 
     opened = open_model(model, home=home, measured=False)
     with readable_inputs(data, "embedding", is_quiet=quiet, skip_unreadable=skip_unreadable) as (inputs, tell):

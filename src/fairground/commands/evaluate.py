@@ -4,9 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fairground.commands.command import Answer
-from fairground.commands.options import HOME, Home, Metrics, Quiet, split_names
-from fairground.commands.progress import spinner
+from fairground.commands import HOME, Answer, Home, Metrics, Quiet, spinner, split_names
 from fairground.errors import require
 
 if TYPE_CHECKING:
@@ -50,10 +48,8 @@ def _evaluate_study(
     study: "StudySpec", home: Path, *, split: Split, metrics: Sequence[str] | None, is_joined: bool
 ) -> Answer:
     from fairground.records.store import Store
-    from fairground.reporting.headings import with_unit
-    from fairground.reporting.study_results import intervals_of
-    from fairground.studies.final_runs import Seal
-    from fairground.studies.run_study import results_so_far
+    from fairground.reporting import intervals_of, with_unit
+    from fairground.studies import Seal, results_so_far
 
     # Refuses while the test split is sealed: the final models exist only after selection.
     results = results_so_far(study, home=home)

@@ -5,9 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from fairground.commands.command import Answer
-from fairground.commands.embed import MODEL_HELP
-from fairground.commands.options import HOME, Home
+from fairground.commands import HOME, MODEL_HELP, Answer, Home
 
 
 def export(

@@ -4,9 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fairground.commands.command import Answer
-from fairground.commands.embed import DATA_HELP, MODEL_HELP, SkipUnreadable, readable_inputs
-from fairground.commands.options import HOME, Home, Quiet
+from fairground.commands import DATA_HELP, HOME, MODEL_HELP, Answer, Home, Quiet, SkipUnreadable, readable_inputs
 
 if TYPE_CHECKING:
     from fairground.deploy.index_folder import IndexChange
@@ -28,8 +26,7 @@ def build(
 
     Examples: fairground index build my_model my_photos -o my_index · fairground index my_model my_photos -o my_index
     """
-    from fairground.deploy.index_folder import build_index
-    from fairground.deploy.model_folder import open_model
+    from fairground.deploy import build_index, open_model
 
     opened = open_model(model, home=home)
     with readable_inputs(data, "indexing", is_quiet=quiet, skip_unreadable=skip_unreadable) as (inputs, tell):

@@ -4,9 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from fairground.commands.command import Answer
-from fairground.commands.options import HOME, Home, home_argument
-from fairground.commands.terminal import aligned
+from fairground.commands import HOME, Answer, Home, aligned, home_argument
 
 
 def list_things(

@@ -6,13 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.commands.options import home_folder
-from fairground.commands.progress import counted
-from fairground.commands.runs import Run
-from fairground.deploy.embed_images import UsableModel
-from fairground.deploy.inputs import Embeddable, read_inputs
-from fairground.deploy.metadata import ModelMetadata
-from fairground.deploy.model_folder import open_model, write_model
+from fairground.commands import Run, counted, home_folder
+from fairground.deploy import Embeddable, ModelMetadata, UsableModel, open_model, read_inputs, write_model
 
 
 class LoadedModel(UsableModel):

@@ -12,8 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from fairground import __version__
-from fairground.commands.command import printed
-from fairground.commands.terminal import complain, guard_streams
+from fairground.commands import complain, guard_streams, printed
 from fairground.errors import FairgroundError, PictureError
 
 #: command -> the function or the group of commands behind it, and what the list of commands says about it

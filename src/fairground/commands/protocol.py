@@ -4,9 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fairground.commands.command import Answer
-from fairground.commands.options import Config
-from fairground.commands.terminal import Verbatim, fitted, terminal_width
+from fairground.commands import Answer, Config, Verbatim, fitted, terminal_width
 
 if TYPE_CHECKING:
     from fairground.spec.run_spec import RunSpec

@@ -5,9 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fairground.commands.command import Answer
-from fairground.commands.options import HOME, Home
-from fairground.commands.terminal import Verbatim, aligned, fitted, screen_width
+from fairground.commands import HOME, Answer, Home, Verbatim, aligned, fitted, screen_width
 
 if TYPE_CHECKING:
     from fairground.papers.published_numbers import PublishedRow, PublishedTable

@@ -5,14 +5,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fairground.commands.command import Answer
-from fairground.commands.options import Quiet
-from fairground.commands.progress import counted
-from fairground.commands.terminal import Verbatim, fitted, screen_width
+from fairground.commands import Answer, Quiet, Verbatim, counted, fitted, screen_width
 
 if TYPE_CHECKING:
-    from fairground.deploy.answer_queries import QueryResult
-    from fairground.deploy.unknown_classes import DecisionRule
+    from fairground.deploy import DecisionRule, QueryResult
 
 
 def query(
@@ -31,9 +27,7 @@ def query(
 
     Example: fairground query my_index picture.jpg another.jpg -k 5 --page found.html
     """
-    from fairground.deploy.answer_queries import query_index, read_queries
-    from fairground.deploy.index_folder import open_index
-    from fairground.deploy.unknown_classes import rule_of
+    from fairground.deploy import open_index, query_index, read_queries, rule_of
     from fairground.errors import require
     from fairground.reporting.rendering import write_answers
 

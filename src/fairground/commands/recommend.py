@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fairground.commands import options
-from fairground.commands.command import Answer, options_of
-from fairground.commands.data_path import data_overrides
+from fairground.commands import Answer, data_overrides, options, options_of, race_progress, seconds_of
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
-from fairground.commands.progress import race_progress
 from fairground.files import read_json
 from fairground.recommendation.race import Budget
 from fairground.recommendation.recommendation_folder import RecommendationFolder
@@ -19,7 +16,6 @@ from fairground.spec.settings import Overrides, parse_overrides
 
 if TYPE_CHECKING:
     from fairground.commands.load_model import LoadedModel
-from fairground.commands.options import seconds_of
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -6,11 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from fairground.commands import options
-from fairground.commands.command import Answer, options_of
-from fairground.commands.progress import spinner
-from fairground.commands.runs import Run, RunList
-from fairground.commands.terminal import Verbatim
+from fairground.commands import Answer, Run, RunList, Verbatim, options, options_of, spinner
 from fairground.errors import require
 from fairground.files import write_atomically
 from fairground.reporting.study_results import find_runs
@@ -59,9 +55,7 @@ def report(
         require(kind in FORMATS, f"formats takes {', '.join(FORMATS)}; got '{kind}'")
     require(figures in ("", *FIGURES), f"figures takes {', '.join(FIGURES)}; got '{figures}'")
     names, folder = _named(what, None if home is None else Path(home))
-    from fairground.reporting import table_formats
-    from fairground.reporting.figure import write_figures
-    from fairground.reporting.page import build_page, inputs_of, read_audit
+    from fairground.reporting import build_page, inputs_of, read_audit, table_formats, write_figures
 
     cards = [read_audit(Path(path)) for path in audits]
     found = find_runs(names, folder)

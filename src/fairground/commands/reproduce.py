@@ -5,10 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from fairground.commands import options
-from fairground.commands.command import Answer, options_of
-from fairground.commands.study import run_specs, study_answer
-from fairground.commands.terminal import Verbatim
+from fairground.commands import Answer, Verbatim, options, options_of, run_specs, study_answer
 from fairground.errors import FairgroundError, require
 from fairground.records.store import Store
 from fairground.spec.load_run_spec import run_from_plain
@@ -59,8 +56,7 @@ def _remade(plan: Path) -> Answer:
 
 
 def _repeated(name: str, n_repeats: int, spawn: options.Spawn, home: Path, *, quiet: bool) -> Answer:
-    from fairground.reporting.headings import with_unit
-    from fairground.reporting.result_table import ResultTable
+    from fairground.reporting import ResultTable, with_unit
     from fairground.reporting.table_formats import text
 
     first = Store(home).get(name)

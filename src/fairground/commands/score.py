@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
-from fairground.commands.command import Answer
-from fairground.commands.options import Metrics, split_names
+from fairground.commands import Answer, Metrics, split_names
 from fairground.errors import require
 
 

@@ -4,9 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fairground.commands.command import Answer
-from fairground.commands.options import HOME, Home
-from fairground.commands.terminal import Verbatim, fitted, plural, screen_width
+from fairground.commands import HOME, Answer, Home, Verbatim, fitted, plural, screen_width
 
 if TYPE_CHECKING:
     from fairground.records.record import RunRecord

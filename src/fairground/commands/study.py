@@ -9,21 +9,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from fairground.commands import options
-from fairground.commands.command import Answer, options_of
+from fairground.commands import Answer, options, options_of, study_progress
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
-from fairground.commands.progress import study_progress
 from fairground.commands.terminal import Verbatim, aligned, plural, prints_on_stderr, screen_width
 from fairground.errors import DataError, require
 from fairground.loggers.feed import fed
 from fairground.records import RunRecord, Store
-from fairground.reporting import table_formats
-from fairground.reporting.study_results import StudyTable, results_plain, results_text, tables_of, write_study_page
+from fairground.reporting import StudyTable, results_plain, results_text, table_formats, tables_of, write_study_page
 from fairground.spec import Overrides, RunSpec, StudySpec, load_study, parse_overrides, study_hash, study_names
-from fairground.studies.plan import StudyPlan, cost_probes, plan_of
+from fairground.studies import JOB, Scheduler, StudyPlan, begun_studies, cost_probes, find_begun, folder_of, plan_of
 from fairground.studies.run_study import JobResult, StudyFailures, failures_of, run_study
-from fairground.studies.scheduler import JOB, Scheduler
-from fairground.studies.study_folder import begun_studies, find_begun, folder_of
 
 #: kind of table -> the function of `table_formats` that writes it
 FORMATS = {"text": "text", "md": "markdown", "tex": "latex", "csv": "csv_text"}
@@ -268,8 +263,7 @@ def _cost(plan: StudyPlan, n_workers: int, images_per_second: float | None) -> s
 
 
 def _status(found: StudySpec, home: Path) -> Answer:
-    from fairground.studies.final_runs import Seal
-    from fairground.studies.run_study import status_of, waves_so_far
+    from fairground.studies import Seal, status_of, waves_so_far
 
     is_begun = folder_of(found, home).spec.exists()
     rows = status_of(found, home=home) if is_begun else []

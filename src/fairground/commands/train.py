@@ -8,13 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fairground.commands import options
-from fairground.commands.command import Answer, options_of
+from fairground.commands import Answer, Run, Verbatim, options, options_of, record_lines, stop_flag, training_progress
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
-from fairground.commands.progress import training_progress
-from fairground.commands.runs import Run
-from fairground.commands.show import record_lines
-from fairground.commands.terminal import Verbatim
 from fairground.errors import require
 from fairground.loggers.feed import Feed, fed
 from fairground.records import RunFolder, RunRecord, Store, resolve_run, stored_spec
@@ -22,7 +17,6 @@ from fairground.spec import COMMAND_LINE, Overrides, RunSpec, load_run, name_of,
 
 if TYPE_CHECKING:
     from fairground.training.torchrun_group import ProcessGroup
-from fairground.commands.interrupts import stop_flag
 
 
 def train(
@@ -124,9 +118,8 @@ def _train(
     doctor: bool,
     quiet: bool,
 ) -> RunRecord:
-    from fairground.training.embedding_model import torch_threads
+    from fairground.training import ALONE, torch_threads
     from fairground.training.run import run
-    from fairground.training.torchrun_group import ALONE
 
     group, name = group or ALONE, name_of(spec)
     title, is_quiet = f"{spec.loss.name} {name}", quiet or not group.is_leader

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from fairground.commands.command import Answer
-from fairground.commands.terminal import Verbatim
+from fairground.commands import Answer, Verbatim
 
 
 def list_weights() -> Answer:

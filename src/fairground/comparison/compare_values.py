@@ -39,11 +39,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from fairground.comparison import null_distribution
-from fairground.comparison.comparison_result import LEVEL, Comparison, Estimate, Pair, Reason, Verdict
+from fairground.comparison import LEVEL, Comparison, Estimate, Pair, Reason, Runs, Values, Verdict, null_distribution
 from fairground.comparison.null_distribution import NullDistribution, critical_value, shares_of_best
 from fairground.comparison.paired_table import PRIOR, Array, Layout, MeanWeights, Scatter, layout_of, scatter_of
-from fairground.comparison.run_scores import Runs, Values
 from fairground.errors import require
 
 POWER = 0.8

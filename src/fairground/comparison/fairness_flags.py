@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
-from fairground.comparison.comparison_result import Comparison
-from fairground.comparison.fairness_rules import UNSAID, Difference, Evidence, find_differences, is_measured_raw
-from fairground.comparison.run_scores import seed_of
+from fairground.comparison import UNSAID, Comparison, Difference, Evidence, find_differences, is_measured_raw, seed_of
 from fairground.errors import require
 from fairground.records.record import Provenance, RunRecord, SplitName, one_of_each_spec
 from fairground.spec import SeedProcedure, end_of

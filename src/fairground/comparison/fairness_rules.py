@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from fairground.comparison.comparison_result import Comparison
-from fairground.comparison.run_scores import seed_of
+from fairground.comparison import Comparison, seed_of
 from fairground.records.record import RunRecord, SplitName, one_of_each_spec
 from fairground.spec import declared, flatten
 

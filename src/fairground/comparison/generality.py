@@ -25,12 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from fairground.comparison import compare_values
-from fairground.comparison.compare_values import Findings, Model
-from fairground.comparison.comparison_result import LEVEL, Comparison, GeneralityKind
+from fairground.comparison import LEVEL, Array, Comparison, Findings, GeneralityKind, Model, Runs, compare_values
 from fairground.comparison.null_distribution import DRAWS, critical_value, p_values, shares_of_best, t_statistics
-from fairground.comparison.paired_table import Array
-from fairground.comparison.run_scores import Runs
 
 #: each method's mean over the queries of every class, by seed
 PerClass = Mapping[str, Mapping[Any, Sequence[float] | Array]]

@@ -32,11 +32,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fairground.comparison import LEVEL, Array, Comparison, Runs, Values, longest_runs, range_reached
 from fairground.comparison.compare_values import check_settings, compare_values
-from fairground.comparison.comparison_result import LEVEL, Comparison, longest_runs
-from fairground.comparison.null_distribution import range_reached
-from fairground.comparison.paired_table import Array
-from fairground.comparison.run_scores import Runs, Values
 from fairground.errors import require
 
 RESAMPLES = 4000

@@ -22,9 +22,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from fairground.comparison.compare_values import compare_runs, conclude, default_margin
-from fairground.comparison.comparison_result import Comparison, Pair, Prospect
-from fairground.comparison.run_scores import Runs, Values
+from fairground.comparison import Comparison, Pair, Prospect, Runs, Values, compare_runs, conclude, default_margin
 from fairground.errors import require
 from fairground.spec.study_spec import UntilSettledSpec
 

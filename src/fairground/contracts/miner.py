@@ -7,8 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fairground.contracts.choices import ChecksChoices
-from fairground.contracts.loss import Pairs, Triplets, Tuples, require_batch
+from fairground.contracts import ChecksChoices, Pairs, Triplets, Tuples, require_batch
 from fairground.errors import require
 from fairground.spec.search_ranges import Choice, Range, Real
 

@@ -6,9 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.choices import ChecksChoices
-from fairground.contracts.loss import Loss, Tuples
-from fairground.contracts.model import Mixing
+from fairground.contracts import ChecksChoices, Loss, Mixing, Tuples
 from fairground.errors import require
 from fairground.spec.search_ranges import LogReal, Range, Real
 

@@ -6,11 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.deploy.class_vote import VOTERS, vote
-from fairground.deploy.index_folder import Index
-from fairground.deploy.inputs import Embeddable, EmbeddingInputs, read_inputs
-from fairground.deploy.thumbnails import thumbnail
-from fairground.deploy.unknown_classes import DecisionRule
+from fairground.deploy import VOTERS, DecisionRule, Embeddable, EmbeddingInputs, Index, read_inputs, thumbnail, vote
 from fairground.errors import require
 from fairground.loading.class_folders import is_image_name
 

@@ -24,9 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.deploy.embed_images import UsableModel
-from fairground.deploy.index_search import UNIT_LENGTH, Matches, search
-from fairground.deploy.inputs import Embeddable, read_inputs
+from fairground.deploy import UNIT_LENGTH, Embeddable, Matches, UsableModel, read_inputs, search
 from fairground.deploy.model_folder import read_model, require_place, write_model
 from fairground.deploy.thumbnails import thumbnails
 from fairground.errors import DataError, StoreError, require

@@ -15,20 +15,15 @@ from typing import Any
 import numpy as np
 
 from fairground import __version__
-from fairground.deploy.embed_images import UsableModel
-from fairground.deploy.match_thresholds import MOST_ROWS, thresholds_of
+from fairground.deploy import MOST_ROWS, ONNX, UsableModel, card_of, thresholds_of, write_onnx
 from fairground.deploy.metadata import DATA_GONE, MeasuredScore, ModelMetadata, Threshold
-from fairground.deploy.model_card import card_of
-from fairground.deploy.onnx_export import ONNX, write_onnx
 from fairground.errors import DataError, FairgroundError, InputError, require
 from fairground.evaluation import Bootstrap, BootstrapInterval, evaluate_in_detail
 from fairground.evaluation.embed import embed
 from fairground.files import read_bytes, read_text, write_atomically
 from fairground.records import RunFolder, Store, array_names, read_arrays, resolve_run, stored_spec
 from fairground.spec.run_spec import ComponentSpec, RunSpec, TrainingSpec
-from fairground.training.assemble import Assembled, build, build_model
-from fairground.training.checkpoint import from_bytes, to_bytes
-from fairground.training.embedding_model import InputProfile, best_device
+from fairground.training import Assembled, InputProfile, best_device, build, build_model, from_bytes, to_bytes
 from fairground.training.measure import missing_place, read_profile, reopen, selected_weights, view_of
 
 WEIGHTS = "weights.safetensors"

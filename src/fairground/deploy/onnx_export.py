@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from fairground.deploy.embed_images import Embedder, UsableModel, resized_images
-from fairground.deploy.metadata import OnnxInput
+from fairground.deploy import Embedder, OnnxInput, UsableModel, resized_images
 from fairground.errors import InputError, StoreError, require
 from fairground.files import write_atomically
 from fairground.loading.image_dataset import ImagesInMemory

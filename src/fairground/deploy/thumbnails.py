@@ -6,8 +6,7 @@ from functools import partial
 
 from fairground.contracts.table import Images
 from fairground.deploy.inputs import BLOCK, Tell
-from fairground.loading import for_each
-from fairground.loading.image_dataset import shrunk_picture
+from fairground.loading import for_each, shrunk_picture
 
 #: longer side of a small picture; up to the second size a picture is kept exactly, as PNG
 SIDE, _EXACT = 128, 64

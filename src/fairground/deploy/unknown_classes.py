@@ -26,9 +26,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fairground.deploy.class_vote import VOTERS, vote
-from fairground.deploy.index_folder import MARK, TRIALS, Index
-from fairground.deploy.index_search import search
+from fairground.deploy import MARK, TRIALS, VOTERS, Index, search, vote
 from fairground.errors import DataError, FairgroundError, InputError, require
 from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
 from fairground.records.arrays import array_names, read_arrays, write_arrays

@@ -18,12 +18,10 @@ from fairground.errors import DataError, require
 from fairground.evaluation import checked_arrays
 from fairground.evaluation import relevant_references as relevant
 from fairground.functional import normalize, singular_values
-from fairground.retrieval import neighbours, ranks
+from fairground.retrieval import DeviceSearchPlan, count_pairs, neighbours, rank_on_device, ranks
 from fairground.retrieval.contingency import contingency
-from fairground.retrieval.device_ranks import DeviceSearchPlan, rank_on_device
 from fairground.retrieval.kmeans import Clusters, kmeans
 from fairground.retrieval.search_plan import SearchPlan, Tiles, edge_for, find_duplicate_rows, normalise_rows
-from fairground.retrieval.verification import count_pairs
 
 Distance = Literal["cosine", "euclidean"]
 #: relevant pairs held at once; more are worked through in blocks of queries (about 200 MB at most)

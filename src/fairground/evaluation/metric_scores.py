@@ -14,9 +14,7 @@ import numpy as np
 from fairground.contracts.analysis import Analysis, Findings
 from fairground.contracts.metric import ClusteringMetric, Metric, OpenSetMetric, RankingMetric, VerificationMetric
 from fairground.errors import DataError, InputError, require
-from fairground.evaluation import checked_arrays
-from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
-from fairground.evaluation.evaluated_embeddings import Distance, EmbeddingView
+from fairground.evaluation import Bootstrap, BootstrapInterval, Distance, EmbeddingView, checked_arrays
 from fairground.evaluation.relevant_references import GroupRule, RelevanceFunction
 from fairground.files import reading
 from fairground.records.arrays import array_names, read_arrays

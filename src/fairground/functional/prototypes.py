@@ -9,8 +9,7 @@ from math import pi, sin, sqrt
 import torch
 
 from fairground.errors import require
-from fairground.functional.pairs import normalize
-from fairground.functional.reductions import NOTHING, is_held, over_rows
+from fairground.functional import NOTHING, is_held, normalize, over_rows
 
 #: cosines stay this far from -1 and 1, where the slope of arccos is infinite
 CLEARANCE = 1e-7

@@ -16,10 +16,8 @@ from torch import Tensor
 from fairground.contracts.table import Dataset, Images, ImageTable
 from fairground.errors import DataError, PictureError, require
 from fairground.files import open_file, read_text, shown
-from fairground.loading import transform_steps
+from fairground.loading import PreparedImages, for_each, open_picture, picture_size, transform_steps
 from fairground.loading.class_folders import ClassFolders, class_folders, refuse_archive, sub_folders
-from fairground.loading.decoding import for_each, open_picture, picture_size
-from fairground.loading.prepared_images import PreparedImages
 from fairground.spec.declarations import Counts
 
 #: of each file this many bytes at either end are part of the fingerprint

@@ -20,8 +20,7 @@ from torch import Tensor
 from fairground.contracts.table import Images
 from fairground.errors import DataError, InputError, StoreError, require
 from fairground.files import held, shown, write_atomically
-from fairground.loading.decoding import for_each
-from fairground.loading.transform_steps import cut, require_one_size, resize_shorter_side, resized_sizes
+from fairground.loading import cut, for_each, require_one_size, resize_shorter_side, resized_sizes
 from fairground.spec.catalogue import nearest
 
 if TYPE_CHECKING:

@@ -26,8 +26,7 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 
 from fairground.errors import DamageWarning, StoreError, require
 from fairground.files import cannot_write, parse_with_digest, read_bytes, read_text, read_with_digest, write_with_digest
-from fairground.records.record import Outcome, RunRecord, SplitName, State, outcome_of
-from fairground.records.run_folder import RunFolder, folder_names, resolved
+from fairground.records import Outcome, RunFolder, RunRecord, SplitName, State, folder_names, outcome_of, resolved
 from fairground.spec import canonical_json, nearest
 
 EVENTS = "events.jsonl"

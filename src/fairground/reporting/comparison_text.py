@@ -13,10 +13,7 @@ from fairground.comparison import Comparison, Generality, GeneralityKind, Pair, 
 from fairground.errors import InputError, require
 from fairground.files import read_csv, shown
 from fairground.records import RunFolder, RunRecord
-from fairground.reporting import table_formats
-from fairground.reporting.headings import clean, heading, shorten, show, unit
-from fairground.reporting.result_table import UNFAIR, ResultTable
-from fairground.reporting.run_set import ClassScores
+from fairground.reporting import UNFAIR, ClassScores, ResultTable, clean, heading, shorten, show, table_formats, unit
 
 #: every pair of six methods
 MOST_TO_READ = 15

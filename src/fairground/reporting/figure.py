@@ -17,10 +17,8 @@ import numpy as np
 
 from fairground.errors import DataError
 from fairground.records import RunRecord, array_names, read_arrays
-from fairground.reporting import figures
+from fairground.reporting import ResultTable, clean, figures, heading, shorten, unit
 from fairground.reporting.drawing import Draw, Size, series_of, svg_for_page, write_figure
-from fairground.reporting.headings import clean, heading, shorten, unit
-from fairground.reporting.result_table import ResultTable
 from fairground.reporting.run_set import Method, RunSet, SectionKey, leave_out
 from fairground.spec.measurement_names import is_share
 from fairground.studies.study_folder import Trial

@@ -21,13 +21,9 @@ from urllib.parse import urlsplit
 from fairground.errors import FairgroundError, InputError, require
 from fairground.files import is_at_work
 from fairground.records import RunFolder, RunInProgress, RunRecord, Store, folder_names, run_in_progress
-from fairground.reporting.headings import clean, heading, show
-from fairground.reporting.page import page_text
-from fairground.reporting.rendering import render
-from fairground.reporting.study_results import find_runs
+from fairground.reporting import clean, find_runs, heading, page_text, render, show
 from fairground.spec import StudySpec, flatten, study_hash
-from fairground.studies.run_study import status_of
-from fairground.studies.study_folder import ENDED, begun_hint, begun_studies, find_begun, folder_of
+from fairground.studies import ENDED, begun_hint, begun_studies, find_begun, folder_of, status_of
 
 #: least seconds between two builds of a page, and the pause after a build as a multiple of its time
 PAUSE, REST = 2.0, 3.0

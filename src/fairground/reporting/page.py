@@ -16,13 +16,10 @@ from fairground.files import read_json
 from fairground.papers.expected_runs import ensemble_protocol
 from fairground.papers.reproduction import compare_with_published, repeats_of
 from fairground.records.record import RunRecord, one_of_each_spec
-from fairground.reporting import sentences, table_formats
-from fairground.reporting.comparison_text import confidence_of
-from fairground.reporting.drawing import panels, write_figure
+from fairground.reporting import clean, confidence_of, duration, panels, sentences, shorten, table_formats, write_figure
 from fairground.reporting.figure import FigureInputs, figures_of
 from fairground.reporting.figures.embedding_map import maps_of
 from fairground.reporting.figures.scores_and_ranks import curve_panel, curves_of, score_panel
-from fairground.reporting.headings import clean, duration, shorten
 from fairground.reporting.rendering import read_gallery, render, write_page
 from fairground.reporting.result_table import UNFAIR, ResultTable, TableRow
 from fairground.reporting.run_set import ClassScores, RunSet, SectionKey, collected, leave_out, names_of_joined

@@ -15,9 +15,8 @@ import numpy as np
 from fairground.errors import DataError, require
 from fairground.files import write_atomically
 from fairground.records.arrays import read_arrays
-from fairground.reporting.drawing import DARK, LIGHT, css_variables, dash_of, series_of
+from fairground.reporting import DARK, LIGHT, MARKS, css_variables, dash_of, series_of
 from fairground.reporting.headings import clean, duration, heading, shorten, show, show_interval, size, unit
-from fairground.reporting.table_formats import MARKS
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -10,10 +10,7 @@ from fairground.comparison import Interval, join_folds, seed_of
 from fairground.errors import InputError, require
 from fairground.papers.reproduction import without_fold
 from fairground.records import RunRecord, Store
-from fairground.reporting import comparison_text, table_formats
-from fairground.reporting.headings import with_unit
-from fairground.reporting.page import build_page
-from fairground.reporting.result_table import MethodComparer, ResultTable
+from fairground.reporting import MethodComparer, ResultTable, build_page, comparison_text, table_formats, with_unit
 from fairground.reporting.run_set import (
     RunSet,
     SectionKey,
@@ -23,9 +20,8 @@ from fairground.reporting.run_set import (
     with_ensembles_apart,
 )
 from fairground.spec import canonical_json, declared_metric
+from fairground.studies import JobResult, Trial, begun_hint, counts, find_begun, results_so_far
 from fairground.studies.hyperparameter_search import expected_best, importance, on_bounds
-from fairground.studies.run_study import JobResult, results_so_far
-from fairground.studies.study_folder import Trial, begun_hint, counts, find_begun
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 
 from fairground.comparison.comparison_result import no_verdict_on
-from fairground.reporting.headings import clean, heading, shorten, show, show_interval, unit
-from fairground.reporting.result_table import ResultTable, TableCell
+from fairground.reporting import ResultTable, TableCell, clean, heading, shorten, show, show_interval, unit
 from fairground.spec.measurement_names import is_share
 
 MARKS = {"best": "★", "equivalent": "≈", "unsettled": "?", "": ""}

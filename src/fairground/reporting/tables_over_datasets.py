@@ -11,11 +11,8 @@ from typing import TYPE_CHECKING, Any
 from fairground.comparison.comparison_result import LEVEL
 from fairground.comparison.over_datasets import Aggregate, OverDatasets, over_datasets
 from fairground.errors import InputError, require
-from fairground.reporting import comparison_text
-from fairground.reporting.comparison_text import plain_pair, sentence
+from fairground.reporting import ResultTable, comparison_text, plain_pair, sentence, text_table
 from fairground.reporting.headings import heading, shorten, show, unit
-from fairground.reporting.result_table import ResultTable
-from fairground.reporting.table_formats import text_table
 from fairground.spec.measurement_names import goodness, in_unit
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import numpy as np
 import torch
 
 from fairground.errors import require
-from fairground.retrieval.search_plan import edge_for
-from fairground.retrieval.threads import share_out, share_stretches
+from fairground.retrieval import edge_for, share_out, share_stretches
 
 ROUNDS = 20
 

@@ -6,8 +6,7 @@ Equal scores are in the order of the references' numbers.
 import numba
 import numpy as np
 
-from fairground.retrieval.search_plan import SearchPlan, TileWorker
-from fairground.retrieval.threads import share_out
+from fairground.retrieval import SearchPlan, TileWorker, share_out
 
 
 def nearest(plan: SearchPlan, k: int, *, threads: int) -> np.ndarray:

@@ -11,10 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.retrieval import threshold_counts
-from fairground.retrieval.search_plan import SearchPlan, TileWorker
-from fairground.retrieval.threads import share_out, share_stretches
-from fairground.retrieval.threshold_counts import Thresholds
+from fairground.retrieval import SearchPlan, Thresholds, TileWorker, share_out, share_stretches, threshold_counts
 
 #: bytes of products kept from the first pass for the second
 KEPT_BYTES = 2**28

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from fairground.retrieval.search_plan import SearchPlan, TileWorker
-from fairground.retrieval.threads import share_out
+from fairground.retrieval import SearchPlan, TileWorker, share_out
 
 
 class PairCounts(NamedTuple):

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fairground.spec.load_run_spec import run_from_plain
-from fairground.spec.run_spec import RunSpec
+from fairground.spec import RunSpec, run_from_plain
 
 #: trains every stage of the trunk
 ALL = -1

@@ -2,11 +2,8 @@
 
 from collections.abc import Mapping
 
-from fairground.spec.catalogue import list_names
-from fairground.spec.load_run_spec import load_run, presets
-from fairground.spec.run_names import flatten, to_plain
+from fairground.spec import Value, flatten, list_names, load_run, presets, to_plain
 from fairground.spec.run_spec import ComponentSpec, OptimiserSpec, RunSpec
-from fairground.spec.settings import Value
 
 #: what the presets of each paper begin with
 _PAPERS: Mapping[str, str] = {"roth2020": "roth", "mlrc2020": "mlrc"}

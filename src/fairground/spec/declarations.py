@@ -20,9 +20,7 @@ from types import CodeType, SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
 from fairground.errors import require
-from fairground.spec import catalogue
-from fairground.spec.search_ranges import Choice, Integer, LogReal, Real
-from fairground.spec.settings import Value
+from fairground.spec import Choice, Integer, LogReal, Real, Value, catalogue
 
 
 class Counts(NamedTuple):

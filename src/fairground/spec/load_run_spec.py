@@ -15,10 +15,7 @@ from typing import Any
 
 from fairground.errors import InputError, require
 from fairground.files import read_text
-from fairground.spec import run_spec
-from fairground.spec.catalogue import canonical, nearest
-from fairground.spec.declarations import check_settings, settings_of
-from fairground.spec.measurement_names import check_analyses
+from fairground.spec import canonical, check_analyses, check_settings, nearest, run_spec, settings_of
 from fairground.spec.run_spec import OPTIONAL, ROOM_OF, ComponentSpec, RunSpec
 from fairground.spec.settings import Overrides, Value, fit, from_mapping
 
@@ -26,7 +23,7 @@ DEFAULT_PROTOCOL = "laptop"
 #: where overrides come from by default; errors begin with it
 COMMAND_LINE = "the command line"
 #: the protocols, presets and studies that come with the package
-SHIPPED = Path(__file__).parents[1] / "papers" / "protocols"
+SHIPPED: Path = Path(__file__).parents[1] / "papers" / "protocols"
 _SECTIONS: Mapping[str, type[Any]] = {
     "optimiser": run_spec.OptimiserSpec,
     "training": run_spec.TrainingSpec,

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 from fairground.errors import require
+from fairground.spec import SHIPPED, nearest, read_toml
 from fairground.spec import study_spec as spec
-from fairground.spec.catalogue import nearest
-from fairground.spec.load_run_spec import SHIPPED, read_toml
 from fairground.spec.search_ranges import Choice, Integer, LogReal, Range, Real, Unit, range_from_plain
 from fairground.spec.settings import Overrides, Value, fit, from_mapping, override_text
 

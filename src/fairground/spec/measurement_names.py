@@ -11,9 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from fairground.errors import InputError, require
-from fairground.spec.catalogue import canonical, list_names, nearest
-from fairground.spec.declarations import declared, settings_of
-from fairground.spec.settings import Value, fit, parse_value
+from fairground.spec import Value, canonical, declared, fit, list_names, nearest, parse_value, settings_of
 
 ROOM = "metrics"
 

@@ -12,9 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Literal
 
-from fairground.spec.run_spec import ComponentSpec, RunSpec
-from fairground.spec.search_ranges import Range
-from fairground.spec.settings import LATER, Value
+from fairground.spec import LATER, ComponentSpec, Range, RunSpec, Value
 
 NAME_LENGTH = 12
 Purpose = Literal["init_trunk", "init_head", "init_loss", "sampler", "augment", "miner", "global", "clusters"]

@@ -10,13 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from fairground.errors import require
-from fairground.spec.catalogue import nearest
-from fairground.spec.declarations import declared
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.run_names import hash_of, to_plain
+from fairground.spec import LATER, Value, declared, hash_of, load_run, nearest, parse_override, to_plain
 from fairground.spec.run_spec import ROOM_OF, ComponentSpec, RunSpec, check_bounds
 from fairground.spec.search_ranges import LogReal, Range, contains, grid_of, range_for, range_from_plain
-from fairground.spec.settings import LATER, Value, parse_override
 
 #: as MLRC searched the rate of a loss' own weights
 LOSS_RATE = LogReal(low=1e-6, high=1.0)

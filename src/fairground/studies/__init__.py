@@ -1,1 +1,5 @@
 """Many runs: planned, scheduled, searched, selected."""
+
+from fairground.spec.catalogue import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -20,8 +20,7 @@ from fairground.records.record import RunRecord
 from fairground.records.store import Event, Store
 from fairground.spec import RunSpec, Value, canonical_json, in_unit, name_of
 from fairground.spec.study_spec import SeedProcedure, StudyJob, StudySpec, jobs_of, study_hash
-from fairground.studies.scheduler import Request, Requests, Scheduler, with_procedures
-from fairground.studies.study_folder import Trial
+from fairground.studies import Request, Requests, Scheduler, Trial, with_procedures
 
 SELECTED = "settings selected"
 OPENED = "test opened"

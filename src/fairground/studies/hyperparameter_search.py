@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Literal
 from fairground.records.record import RunRecord
 from fairground.spec import SearchProcedure, StudyJob, Value, goodness, name_of
 from fairground.spec.search_ranges import Choice, Integer, LogReal, Range, Real, end_of, grid_of, rounded, value_at
-from fairground.studies.scheduler import Request, Requests
-from fairground.studies.study_folder import Trial, TrialState, TrialStore
+from fairground.studies import Request, Requests, Trial, TrialState, TrialStore
 
 if TYPE_CHECKING:
     import optuna

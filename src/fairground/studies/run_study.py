@@ -11,11 +11,9 @@ from typing import Any
 
 from fairground.records import RunRecord, Score, Store
 from fairground.spec import StudyJob, StudySpec, hash_of, jobs_of
+from fairground.studies import JOB, OnRecord, Scheduler, Trial, TrialStore, counts, folder_of, search
 from fairground.studies.executors.executor import Executor
 from fairground.studies.final_runs import FinalRuns, Seal, Selected, WaveStatus, finals_of, run_finals, select, waves_of
-from fairground.studies.hyperparameter_search import search
-from fairground.studies.scheduler import JOB, OnRecord, Scheduler
-from fairground.studies.study_folder import Trial, TrialStore, counts, folder_of
 
 #: joins the fold models of one repeat; named, not imported, so that torch is not
 JOIN_JOB = "fairground.training.measure:ensemble_job"

@@ -29,13 +29,9 @@ from fairground.heads.plda import PldaHead
 from fairground.heads.whitened import WhitenedHead
 from fairground.loading.decoding import read_ahead
 from fairground.spec import ALL, AdaptationSpec, RunSpec, child_seed, to_plain
+from fairground.training import EmbeddingModel, Loader, SealedRows, Stepper, build_optimiser
 from fairground.training.assemble import build, build_loss, build_miner, build_regulariser, load_table, seeded
-from fairground.training.embedding_model import EmbeddingModel
-from fairground.training.loader import Loader
-from fairground.training.measure import SealedRows
-from fairground.training.optimiser import build_optimiser
 from fairground.training.stage_cache import PLAIN, CachedViews, StageCache, describe, folder_of
-from fairground.training.step import Stepper
 from fairground.trunks.features import FeaturesTrunk
 
 #: images read and embedded at once: few enough that a time limit is kept to a second or two

@@ -26,11 +26,9 @@ from fairground.evaluation.embed import embed_blocks
 from fairground.records.record import KnownBug, PretrainedWeights
 from fairground.spec import Purpose, canonical_json, child_seed, find, nearest
 from fairground.spec.run_spec import ROOM_OF, ComponentSpec, RunSpec, TrainingSpec
+from fairground.training import Loader, ProcessGroup, Stepper, require_chunks_alone
 from fairground.training.embedding_model import EmbeddingModel, InputProfile, best_device, n_frozen_stages
-from fairground.training.loader import Loader
 from fairground.training.optimiser import WeightAverage, build_optimiser, require_weights
-from fairground.training.step import Stepper, require_chunks_alone
-from fairground.training.torchrun_group import ProcessGroup
 
 #: what pytorch-metric-learning calls the arguments that we supply
 _SUPPLIED_ALIASES = {"num_classes": "n_classes", "embedding_size": "embedding_dim"}

@@ -17,12 +17,8 @@ from fairground.errors import DivergedError
 from fairground.evaluation.metric_scores import metric_named
 from fairground.records import BatchTrained, Clock, EpochEnded, EpochRow, Finding, Listener, MeasuringStarted, Note
 from fairground.spec.run_spec import RunSpec
-from fairground.training.assemble import Assembled, start_head
-from fairground.training.checkpoint import Checkpoints, Snapshot
-from fairground.training.doctor import Doctor, History
+from fairground.training import Assembled, Checkpoints, Doctor, History, ProcessGroup, Schedule, Snapshot, start_head
 from fairground.training.measure import measure
-from fairground.training.optimiser import Schedule
-from fairground.training.torchrun_group import ProcessGroup
 
 
 class StoppedError(KeyboardInterrupt):

@@ -18,11 +18,9 @@ from fairground.files import sweep, write_atomically
 from fairground.records import RunFolder, RunRecord, Score, Selection, SplitName, State, locked, write_arrays
 from fairground.records.training_events import BatchTrained, EpochEnded, Event, Listener, Note
 from fairground.spec import RunSpec, child_seed, method_of, name_of, to_plain
+from fairground.training import ALONE, ProcessGroup, Training, prepare_inputs
 from fairground.training.assemble import assemble
-from fairground.training.loop import Training
 from fairground.training.measure import SealedRows, gallery_of, measure
-from fairground.training.stage_cache import prepare_inputs
-from fairground.training.torchrun_group import ALONE, ProcessGroup
 
 
 def run(

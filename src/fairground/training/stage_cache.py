@@ -38,8 +38,7 @@ from fairground.files import LockedError, held, write_atomically
 from fairground.loading import USED, cache_root, for_each, read_ahead
 from fairground.records.training_events import ImagesPrepared, Listener, StagesCached
 from fairground.spec import RunSpec, to_plain
-from fairground.training.assemble import Assembled
-from fairground.training.loop import StoppedError
+from fairground.training import Assembled, StoppedError
 
 #: raised whenever the same key would give other numbers, or another layout
 _VERSION = 2

@@ -10,9 +10,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from fairground.contracts import Batch, Loss, Miner, Mixing, Regulariser
 from fairground.errors import DivergedError, require
-from fairground.training.embedding_model import EmbeddingModel
-from fairground.training.optimiser import WeightAverage
-from fairground.training.torchrun_group import ALONE, ProcessGroup
+from fairground.training import ALONE, EmbeddingModel, ProcessGroup, WeightAverage
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,8 +25,7 @@ from fairground.contracts import Augmentation, Images, Mixing, PlannedTransform,
 from fairground.errors import FairgroundError, require
 from fairground.evaluation.embed import embed
 from fairground.records.run_folder import RunFolder
-from fairground.training.checkpoint import Checkpoints, Snapshot, from_bytes, to_bytes
-from fairground.training.embedding_model import best_device
+from fairground.training import Checkpoints, Snapshot, best_device, from_bytes, to_bytes
 
 
 class ProcessGroup:
@@ -75,7 +74,7 @@ class ProcessGroup:
         return is_so
 
 
-ALONE = ProcessGroup()
+ALONE: ProcessGroup = ProcessGroup()
 
 
 @contextmanager

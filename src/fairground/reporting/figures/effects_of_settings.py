@@ -18,9 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.reporting.drawing import Bar, Line, Panel, Points, panels
+from fairground.reporting import Bar, Line, Panel, Points, panels, shorten
 from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, factor_of
-from fairground.reporting.headings import shorten
 from fairground.spec import ROOM_OF, differing, goodness
 from fairground.studies.hyperparameter_search import trace
 

@@ -26,11 +26,10 @@ import numpy as np
 
 from fairground.errors import DataError
 from fairground.records import RunFolder, read_arrays
+from fairground.reporting import Method, leave_out, shorten, squeeze
 from fairground.reporting.drawing import DASHED, N_SERIES, SOLID, Line, Panel, Points, Series, panels, series_of
 from fairground.reporting.figure import FigureInputs, ReportFigure, arrays_in, axis_of, count, factor_of
 from fairground.reporting.figures.regularisation import MIXED, SWITCHED, change_of, with_bases
-from fairground.reporting.headings import shorten, squeeze
-from fairground.reporting.run_set import Method, leave_out
 
 PAGE_ORDER = {"structure": 50, "spectra": 70, "class_spectra": 72, "densities": 75, "embedding_map": 120}
 #: a correlation of fewer runs is mostly chance

@@ -25,11 +25,10 @@ from statistics import fmean
 import numpy as np
 
 from fairground.papers.published_numbers import CLASSICS, claimed_gain, claims_on, published_rows, published_years
+from fairground.reporting import ResultTable, heading
 from fairground.reporting.drawing import DASHED, Bar, Line, Names, Panel, Points, Series, bars_and_marks, panels
 from fairground.reporting.figure import PRECISION_AT_1, FigureInputs, ReportFigure, axis_of, count, factor_of
 from fairground.reporting.figures.regularisation import change_of
-from fairground.reporting.headings import heading
-from fairground.reporting.result_table import ResultTable
 from fairground.spec import goodness, reference_of
 
 PAGE_ORDER = {"over_time": 90, "average_improvement": 94, "improvement": 95}

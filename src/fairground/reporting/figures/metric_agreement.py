@@ -20,10 +20,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairground.reporting import UNFAIR, FigureInputs, ReportFigure, arrays_in, count, heading, shorten
 from fairground.reporting.drawing import N_SERIES, Line, Palette, Panel, Points, bars_and_marks, panels
-from fairground.reporting.figure import FigureInputs, ReportFigure, arrays_in, count
-from fairground.reporting.headings import heading, shorten
-from fairground.reporting.result_table import UNFAIR
 from fairground.spec.measurement_names import goodness, is_share
 
 if TYPE_CHECKING:

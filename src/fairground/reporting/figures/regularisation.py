@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean, stdev
 
+from fairground.reporting import FigureInputs, Method, ReportFigure, axis_of, count
 from fairground.reporting.drawing import DASHED, SOLID, Bar, Line, Panel, Points, Series, panels, series_of
-from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count
-from fairground.reporting.run_set import Method
 
 PAGE_ORDER = {"regularised": 20, "mixup": 25, "p_switch": 60}
 SWITCHED, MIXED = "switched tuples", "manifold mixup"

@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairground.comparison import over_datasets
+from fairground.reporting import UNFAIR, FigureInputs, ReportFigure, ResultTable, axis_of, count, factor_of
 from fairground.reporting.drawing import SOLID, Bar, Line, Palette, Panel, Points, panels, series_of, write
-from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, factor_of
 from fairground.reporting.headings import clean, duration, heading, show, show_interval, size, small_p, squeeze, unit
-from fairground.reporting.result_table import UNFAIR, ResultTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

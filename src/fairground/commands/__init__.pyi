@@ -1,0 +1,206 @@
+# Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.commands.command import Answer
+from fairground.commands.command import Command
+from fairground.commands.command import options_of
+from fairground.commands.command import printed
+from fairground.commands.compare import MethodComparison
+from fairground.commands.compare import compare_command
+from fairground.commands.compare import comparison_of
+from fairground.commands.compare import records_to_compare
+from fairground.commands.data import caches
+from fairground.commands.data_path import data_overrides
+from fairground.commands.demo import BUDGET
+from fairground.commands.demo import METHODS
+from fairground.commands.embed import DATA_HELP
+from fairground.commands.embed import MODEL_HELP
+from fairground.commands.embed import SkipUnreadable
+from fairground.commands.embed import Tell
+from fairground.commands.embed import readable_inputs
+from fairground.commands.evaluate import Split
+from fairground.commands.index import IndexFolder
+from fairground.commands.index import add
+from fairground.commands.index import build
+from fairground.commands.index import remove
+from fairground.commands.interrupts import stop_flag
+from fairground.commands.keyword_overrides import Setting
+from fairground.commands.list import list_things
+from fairground.commands.load_model import LoadedModel
+from fairground.commands.main import CommandGroup
+from fairground.commands.main import LazyCommands
+from fairground.commands.main import app
+from fairground.commands.main import keep_memory
+from fairground.commands.options import Address
+from fairground.commands.options import AnyHome
+from fairground.commands.options import AnyPath
+from fairground.commands.options import AsJson
+from fairground.commands.options import Chosen
+from fairground.commands.options import Config
+from fairground.commands.options import ExecutorName
+from fairground.commands.options import Gpus
+from fairground.commands.options import HOME
+from fairground.commands.options import Home
+from fairground.commands.options import Loggers
+from fairground.commands.options import Metric
+from fairground.commands.options import Metrics
+from fairground.commands.options import NodeWait
+from fairground.commands.options import Overrides
+from fairground.commands.options import Quiet
+from fairground.commands.options import Spawn
+from fairground.commands.options import Threads
+from fairground.commands.options import WithDoctor
+from fairground.commands.options import WorkerThreads
+from fairground.commands.options import Workers
+from fairground.commands.options import executor_of
+from fairground.commands.options import home_argument
+from fairground.commands.options import home_folder
+from fairground.commands.options import seconds_of
+from fairground.commands.options import split_names
+from fairground.commands.progress import OnRecord
+from fairground.commands.progress import WIDE
+from fairground.commands.progress import Watch
+from fairground.commands.progress import counted
+from fairground.commands.progress import race_progress
+from fairground.commands.progress import shown
+from fairground.commands.progress import spinner
+from fairground.commands.progress import study_progress
+from fairground.commands.progress import training_progress
+from fairground.commands.protocol import card_of
+from fairground.commands.protocol import card_text
+from fairground.commands.recommend import RecommendResult
+from fairground.commands.recommend import recommend_command
+from fairground.commands.report import FIGURES
+from fairground.commands.report import Report
+from fairground.commands.report import report_command
+from fairground.commands.runs import Run
+from fairground.commands.runs import RunList
+from fairground.commands.runs import named_records
+from fairground.commands.runs import without_trials
+from fairground.commands.show import record_lines
+from fairground.commands.study import ACTIONS
+from fairground.commands.study import StudyResult
+from fairground.commands.study import find_study
+from fairground.commands.study import run_found_study
+from fairground.commands.study import run_specs
+from fairground.commands.study import study_answer
+from fairground.commands.study import study_command
+from fairground.commands.terminal import CleanStream
+from fairground.commands.terminal import Verbatim
+from fairground.commands.terminal import aligned
+from fairground.commands.terminal import cleaned
+from fairground.commands.terminal import complain
+from fairground.commands.terminal import console
+from fairground.commands.terminal import fitted
+from fairground.commands.terminal import guard_streams
+from fairground.commands.terminal import plural
+from fairground.commands.terminal import prints_on_stderr
+from fairground.commands.terminal import screen_width
+from fairground.commands.terminal import terminal_width
+from fairground.commands.train import is_leader
+from fairground.commands.train import resume
+from fairground.commands.train import train_command
+from fairground.commands.train import train_spec
+from fairground.commands.weights import list_weights
+
+__all__ = [
+    "ACTIONS",
+    "Address",
+    "Answer",
+    "AnyHome",
+    "AnyPath",
+    "AsJson",
+    "BUDGET",
+    "Chosen",
+    "CleanStream",
+    "Command",
+    "CommandGroup",
+    "Config",
+    "DATA_HELP",
+    "ExecutorName",
+    "FIGURES",
+    "Gpus",
+    "HOME",
+    "Home",
+    "IndexFolder",
+    "LazyCommands",
+    "LoadedModel",
+    "Loggers",
+    "METHODS",
+    "MODEL_HELP",
+    "MethodComparison",
+    "Metric",
+    "Metrics",
+    "NodeWait",
+    "OnRecord",
+    "Overrides",
+    "Quiet",
+    "RecommendResult",
+    "Report",
+    "Run",
+    "RunList",
+    "Setting",
+    "SkipUnreadable",
+    "Spawn",
+    "Split",
+    "StudyResult",
+    "Tell",
+    "Threads",
+    "Verbatim",
+    "WIDE",
+    "Watch",
+    "WithDoctor",
+    "WorkerThreads",
+    "Workers",
+    "add",
+    "aligned",
+    "app",
+    "build",
+    "caches",
+    "card_of",
+    "card_text",
+    "cleaned",
+    "compare_command",
+    "comparison_of",
+    "complain",
+    "console",
+    "counted",
+    "data_overrides",
+    "executor_of",
+    "find_study",
+    "fitted",
+    "guard_streams",
+    "home_argument",
+    "home_folder",
+    "is_leader",
+    "keep_memory",
+    "list_things",
+    "list_weights",
+    "named_records",
+    "options_of",
+    "plural",
+    "printed",
+    "prints_on_stderr",
+    "race_progress",
+    "readable_inputs",
+    "recommend_command",
+    "record_lines",
+    "records_to_compare",
+    "remove",
+    "report_command",
+    "resume",
+    "run_found_study",
+    "run_specs",
+    "screen_width",
+    "seconds_of",
+    "shown",
+    "spinner",
+    "split_names",
+    "stop_flag",
+    "study_answer",
+    "study_command",
+    "study_progress",
+    "terminal_width",
+    "train_command",
+    "train_spec",
+    "training_progress",
+    "without_trials",
+]

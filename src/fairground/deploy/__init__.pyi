@@ -1,0 +1,156 @@
+# Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.deploy.answer_queries import MOST
+from fairground.deploy.answer_queries import NearestClass
+from fairground.deploy.answer_queries import Neighbour
+from fairground.deploy.answer_queries import QueryDecision
+from fairground.deploy.answer_queries import QueryResult
+from fairground.deploy.answer_queries import query_index
+from fairground.deploy.answer_queries import read_queries
+from fairground.deploy.class_vote import VOTERS
+from fairground.deploy.class_vote import vote
+from fairground.deploy.embed_images import Embedder
+from fairground.deploy.embed_images import FEATURES
+from fairground.deploy.embed_images import PICTURES
+from fairground.deploy.embed_images import ResizedImages
+from fairground.deploy.embed_images import UsableModel
+from fairground.deploy.embed_images import embed_to_file
+from fairground.deploy.embed_images import resized_images
+from fairground.deploy.index_folder import Index
+from fairground.deploy.index_folder import IndexChange
+from fairground.deploy.index_folder import IndexInfo
+from fairground.deploy.index_folder import MARK
+from fairground.deploy.index_folder import MODEL
+from fairground.deploy.index_folder import TRIALS
+from fairground.deploy.index_folder import add_embeddings
+from fairground.deploy.index_folder import add_to_index
+from fairground.deploy.index_folder import build_index
+from fairground.deploy.index_folder import create_index
+from fairground.deploy.index_folder import open_index
+from fairground.deploy.index_folder import remove_from_index
+from fairground.deploy.index_search import Forbid
+from fairground.deploy.index_search import Matches
+from fairground.deploy.index_search import QUERIES
+from fairground.deploy.index_search import UNIT_LENGTH
+from fairground.deploy.index_search import search
+from fairground.deploy.inputs import Embeddable
+from fairground.deploy.inputs import EmbeddingInputs
+from fairground.deploy.inputs import listed
+from fairground.deploy.inputs import read_inputs
+from fairground.deploy.inputs import unreadable
+from fairground.deploy.inputs import without
+from fairground.deploy.match_thresholds import EER
+from fairground.deploy.match_thresholds import FMR
+from fairground.deploy.match_thresholds import MOST_ROWS
+from fairground.deploy.match_thresholds import thresholds_of
+from fairground.deploy.metadata import DATA_GONE
+from fairground.deploy.metadata import FORMAT
+from fairground.deploy.metadata import MeasuredScore
+from fairground.deploy.metadata import ModelMetadata
+from fairground.deploy.metadata import OnnxInput
+from fairground.deploy.metadata import Threshold
+from fairground.deploy.metadata import VERSION
+from fairground.deploy.model_card import card_of
+from fairground.deploy.model_folder import CARD
+from fairground.deploy.model_folder import METADATA
+from fairground.deploy.model_folder import WEIGHTS
+from fairground.deploy.model_folder import metadata_of
+from fairground.deploy.model_folder import model_of_run
+from fairground.deploy.model_folder import open_model
+from fairground.deploy.model_folder import read_model
+from fairground.deploy.model_folder import require_place
+from fairground.deploy.model_folder import untrained
+from fairground.deploy.model_folder import write_model
+from fairground.deploy.onnx_export import LARGEST_DIFFERENCE
+from fairground.deploy.onnx_export import ONNX
+from fairground.deploy.onnx_export import example_inputs
+from fairground.deploy.onnx_export import write_onnx
+from fairground.deploy.thumbnails import SIDE
+from fairground.deploy.thumbnails import thumbnail
+from fairground.deploy.unknown_classes import DecisionRule
+from fairground.deploy.unknown_classes import FPIR
+from fairground.deploy.unknown_classes import OpenSetTrials
+from fairground.deploy.unknown_classes import ROWS
+from fairground.deploy.unknown_classes import class_mean
+from fairground.deploy.unknown_classes import open_set_trials
+from fairground.deploy.unknown_classes import rule_of
+from fairground.deploy.unknown_classes import spread_rows
+from fairground.deploy.unknown_classes import trials_of
+
+__all__ = [
+    "CARD",
+    "DATA_GONE",
+    "DecisionRule",
+    "EER",
+    "Embeddable",
+    "Embedder",
+    "EmbeddingInputs",
+    "FEATURES",
+    "FMR",
+    "FORMAT",
+    "FPIR",
+    "Forbid",
+    "Index",
+    "IndexChange",
+    "IndexInfo",
+    "LARGEST_DIFFERENCE",
+    "MARK",
+    "METADATA",
+    "MODEL",
+    "MOST",
+    "MOST_ROWS",
+    "Matches",
+    "MeasuredScore",
+    "ModelMetadata",
+    "NearestClass",
+    "Neighbour",
+    "ONNX",
+    "OnnxInput",
+    "OpenSetTrials",
+    "PICTURES",
+    "QUERIES",
+    "QueryDecision",
+    "QueryResult",
+    "ROWS",
+    "ResizedImages",
+    "SIDE",
+    "TRIALS",
+    "Threshold",
+    "UNIT_LENGTH",
+    "UsableModel",
+    "VERSION",
+    "VOTERS",
+    "WEIGHTS",
+    "add_embeddings",
+    "add_to_index",
+    "build_index",
+    "card_of",
+    "class_mean",
+    "create_index",
+    "embed_to_file",
+    "example_inputs",
+    "listed",
+    "metadata_of",
+    "model_of_run",
+    "open_index",
+    "open_model",
+    "open_set_trials",
+    "query_index",
+    "read_inputs",
+    "read_model",
+    "read_queries",
+    "remove_from_index",
+    "require_place",
+    "resized_images",
+    "rule_of",
+    "search",
+    "spread_rows",
+    "thresholds_of",
+    "thumbnail",
+    "trials_of",
+    "unreadable",
+    "untrained",
+    "vote",
+    "without",
+    "write_model",
+    "write_onnx",
+]

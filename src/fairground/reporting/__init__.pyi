@@ -1,0 +1,280 @@
+# Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.reporting.comparison_text import MAX_METHODS
+from fairground.reporting.comparison_text import MOST_TO_READ
+from fairground.reporting.comparison_text import NEEDED
+from fairground.reporting.comparison_text import OPTIONAL
+from fairground.reporting.comparison_text import compare_records
+from fairground.reporting.comparison_text import confidence_of
+from fairground.reporting.comparison_text import has_intervals
+from fairground.reporting.comparison_text import how_to_read
+from fairground.reporting.comparison_text import pairs_to_read
+from fairground.reporting.comparison_text import plain
+from fairground.reporting.comparison_text import plain_pair
+from fairground.reporting.comparison_text import read_values
+from fairground.reporting.comparison_text import refusal
+from fairground.reporting.comparison_text import reservations
+from fairground.reporting.comparison_text import sentence
+from fairground.reporting.comparison_text import sentence_in
+from fairground.reporting.drawing import Bar
+from fairground.reporting.drawing import DARK
+from fairground.reporting.drawing import DASHED
+from fairground.reporting.drawing import DASHES
+from fairground.reporting.drawing import Dash
+from fairground.reporting.drawing import Draw
+from fairground.reporting.drawing import LIGHT
+from fairground.reporting.drawing import Line
+from fairground.reporting.drawing import N_SERIES
+from fairground.reporting.drawing import Names
+from fairground.reporting.drawing import Palette
+from fairground.reporting.drawing import Panel
+from fairground.reporting.drawing import Points
+from fairground.reporting.drawing import SIGNS
+from fairground.reporting.drawing import SOLID
+from fairground.reporting.drawing import STAND_IN
+from fairground.reporting.drawing import Series
+from fairground.reporting.drawing import Size
+from fairground.reporting.drawing import axes_in
+from fairground.reporting.drawing import bars_and_marks
+from fairground.reporting.drawing import colour_of
+from fairground.reporting.drawing import css_variables
+from fairground.reporting.drawing import dash_of
+from fairground.reporting.drawing import label_shifts
+from fairground.reporting.drawing import panels
+from fairground.reporting.drawing import plain_axes
+from fairground.reporting.drawing import series_of
+from fairground.reporting.drawing import sign_of
+from fairground.reporting.drawing import svg_for_page
+from fairground.reporting.drawing import write
+from fairground.reporting.drawing import write_figure
+from fairground.reporting.figure import FigureInputs
+from fairground.reporting.figure import PRECISION_AT_1
+from fairground.reporting.figure import ReportFigure
+from fairground.reporting.figure import WIDTH
+from fairground.reporting.figure import arrays_in
+from fairground.reporting.figure import axis_of
+from fairground.reporting.figure import count
+from fairground.reporting.figure import factor_of
+from fairground.reporting.figure import figures_of
+from fairground.reporting.figure import write_figures
+from fairground.reporting.headings import clean
+from fairground.reporting.headings import duration
+from fairground.reporting.headings import heading
+from fairground.reporting.headings import shorten
+from fairground.reporting.headings import show
+from fairground.reporting.headings import show_interval
+from fairground.reporting.headings import size
+from fairground.reporting.headings import small_p
+from fairground.reporting.headings import squeeze
+from fairground.reporting.headings import unit
+from fairground.reporting.headings import with_unit
+from fairground.reporting.live_pages import Chosen
+from fairground.reporting.live_pages import MOST_CARDS
+from fairground.reporting.live_pages import MOST_FINISHED
+from fairground.reporting.live_pages import PAUSE
+from fairground.reporting.live_pages import REST
+from fairground.reporting.live_pages import Watch
+from fairground.reporting.live_pages import WatchServer
+from fairground.reporting.live_pages import choose
+from fairground.reporting.live_pages import run_card
+from fairground.reporting.live_pages import study_card
+from fairground.reporting.page import MOST_LISTED
+from fairground.reporting.page import build_page
+from fairground.reporting.page import inputs_of
+from fairground.reporting.page import page_text
+from fairground.reporting.page import picture
+from fairground.reporting.page import read_audit
+from fairground.reporting.page import sections_of
+from fairground.reporting.rendering import Gallery
+from fairground.reporting.rendering import MOST
+from fairground.reporting.rendering import Query
+from fairground.reporting.rendering import Tile
+from fairground.reporting.rendering import read_gallery
+from fairground.reporting.rendering import render
+from fairground.reporting.rendering import write_answers
+from fairground.reporting.rendering import write_page
+from fairground.reporting.rendering import write_race_page
+from fairground.reporting.rendering import write_suspects
+from fairground.reporting.result_table import Mark
+from fairground.reporting.result_table import MethodComparer
+from fairground.reporting.result_table import ResultTable
+from fairground.reporting.result_table import TableCell
+from fairground.reporting.result_table import TableRow
+from fairground.reporting.result_table import UNFAIR
+from fairground.reporting.result_table import marks_of
+from fairground.reporting.run_set import ClassScores
+from fairground.reporting.run_set import Method
+from fairground.reporting.run_set import RunSet
+from fairground.reporting.run_set import SectionKey
+from fairground.reporting.run_set import collected
+from fairground.reporting.run_set import leave_out
+from fairground.reporting.run_set import methods_of
+from fairground.reporting.run_set import names_of_joined
+from fairground.reporting.run_set import section_key
+from fairground.reporting.run_set import with_ensembles_apart
+from fairground.reporting.sentences import Models
+from fairground.reporting.sentences import Note
+from fairground.reporting.sentences import headline_of
+from fairground.reporting.sentences import join_names
+from fairground.reporting.sentences import notes_of
+from fairground.reporting.sentences import question_of
+from fairground.reporting.study_results import StudyTable
+from fairground.reporting.study_results import find_runs
+from fairground.reporting.study_results import from_study
+from fairground.reporting.study_results import intervals_of
+from fairground.reporting.study_results import results_plain
+from fairground.reporting.study_results import results_text
+from fairground.reporting.study_results import tables_of
+from fairground.reporting.study_results import write_study_page
+from fairground.reporting.table_formats import LATEX_MARKS
+from fairground.reporting.table_formats import MARKS
+from fairground.reporting.table_formats import caption
+from fairground.reporting.table_formats import csv_text
+from fairground.reporting.table_formats import folded
+from fairground.reporting.table_formats import latex
+from fairground.reporting.table_formats import legend
+from fairground.reporting.table_formats import markdown
+from fairground.reporting.table_formats import text_table
+from fairground.reporting.tables_over_datasets import OverTables
+from fairground.reporting.tables_over_datasets import over_tables
+from fairground.reporting.tables_over_datasets import over_tables_if_any
+
+__all__ = [
+    "Bar",
+    "Chosen",
+    "ClassScores",
+    "DARK",
+    "DASHED",
+    "DASHES",
+    "Dash",
+    "Draw",
+    "FigureInputs",
+    "Gallery",
+    "LATEX_MARKS",
+    "LIGHT",
+    "Line",
+    "MARKS",
+    "MAX_METHODS",
+    "MOST",
+    "MOST_CARDS",
+    "MOST_FINISHED",
+    "MOST_LISTED",
+    "MOST_TO_READ",
+    "Mark",
+    "Method",
+    "MethodComparer",
+    "Models",
+    "NEEDED",
+    "N_SERIES",
+    "Names",
+    "Note",
+    "OPTIONAL",
+    "OverTables",
+    "PAUSE",
+    "PRECISION_AT_1",
+    "Palette",
+    "Panel",
+    "Points",
+    "Query",
+    "REST",
+    "ReportFigure",
+    "ResultTable",
+    "RunSet",
+    "SIGNS",
+    "SOLID",
+    "STAND_IN",
+    "SectionKey",
+    "Series",
+    "Size",
+    "StudyTable",
+    "TableCell",
+    "TableRow",
+    "Tile",
+    "UNFAIR",
+    "WIDTH",
+    "Watch",
+    "WatchServer",
+    "arrays_in",
+    "axes_in",
+    "axis_of",
+    "bars_and_marks",
+    "build_page",
+    "caption",
+    "choose",
+    "clean",
+    "collected",
+    "colour_of",
+    "compare_records",
+    "confidence_of",
+    "count",
+    "css_variables",
+    "csv_text",
+    "dash_of",
+    "duration",
+    "factor_of",
+    "figures_of",
+    "find_runs",
+    "folded",
+    "from_study",
+    "has_intervals",
+    "heading",
+    "headline_of",
+    "how_to_read",
+    "inputs_of",
+    "intervals_of",
+    "join_names",
+    "label_shifts",
+    "latex",
+    "leave_out",
+    "legend",
+    "markdown",
+    "marks_of",
+    "methods_of",
+    "names_of_joined",
+    "notes_of",
+    "over_tables",
+    "over_tables_if_any",
+    "page_text",
+    "pairs_to_read",
+    "panels",
+    "picture",
+    "plain",
+    "plain_axes",
+    "plain_pair",
+    "question_of",
+    "read_audit",
+    "read_gallery",
+    "read_values",
+    "refusal",
+    "render",
+    "reservations",
+    "results_plain",
+    "results_text",
+    "run_card",
+    "section_key",
+    "sections_of",
+    "sentence",
+    "sentence_in",
+    "series_of",
+    "shorten",
+    "show",
+    "show_interval",
+    "sign_of",
+    "size",
+    "small_p",
+    "squeeze",
+    "study_card",
+    "svg_for_page",
+    "tables_of",
+    "text_table",
+    "unit",
+    "with_ensembles_apart",
+    "with_unit",
+    "write",
+    "write_answers",
+    "write_figure",
+    "write_figures",
+    "write_page",
+    "write_race_page",
+    "write_study_page",
+    "write_suspects",
+]

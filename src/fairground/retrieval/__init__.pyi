@@ -1,0 +1,104 @@
+# Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.retrieval.contingency import TERMS
+from fairground.retrieval.contingency import entropy
+from fairground.retrieval.contingency import expected_mutual_information
+from fairground.retrieval.contingency import mutual_information
+from fairground.retrieval.device_ranks import DeviceSearchPlan
+from fairground.retrieval.device_ranks import N_SCORES
+from fairground.retrieval.device_ranks import rank_on_device
+from fairground.retrieval.kmeans import Clusters
+from fairground.retrieval.kmeans import ROUNDS
+from fairground.retrieval.kmeans import average
+from fairground.retrieval.neighbours import best_by_class
+from fairground.retrieval.neighbours import nearest
+from fairground.retrieval.neighbours import take_best
+from fairground.retrieval.neighbours import take_nearest
+from fairground.retrieval.ranks import Ranked
+from fairground.retrieval.ranks import Relevant
+from fairground.retrieval.ranks import STEP
+from fairground.retrieval.ranks import blocks
+from fairground.retrieval.ranks import rank
+from fairground.retrieval.ranks import relevant_scores
+from fairground.retrieval.search_plan import DuplicateRows
+from fairground.retrieval.search_plan import EDGE
+from fairground.retrieval.search_plan import HeldTiles
+from fairground.retrieval.search_plan import SearchPlan
+from fairground.retrieval.search_plan import TileWorker
+from fairground.retrieval.search_plan import Tiles
+from fairground.retrieval.search_plan import edge_for
+from fairground.retrieval.search_plan import find_duplicate_rows
+from fairground.retrieval.search_plan import multiply
+from fairground.retrieval.search_plan import normalise_rows
+from fairground.retrieval.search_plan import squared_lengths
+from fairground.retrieval.search_plan import transpose
+from fairground.retrieval.threads import Task
+from fairground.retrieval.threads import Workspace
+from fairground.retrieval.threads import share_out
+from fairground.retrieval.threads import share_stretches
+from fairground.retrieval.threads import single_threaded_blas
+from fairground.retrieval.threshold_counts import FINENESS
+from fairground.retrieval.threshold_counts import LONGEST
+from fairground.retrieval.threshold_counts import MANY
+from fairground.retrieval.threshold_counts import Thresholds
+from fairground.retrieval.threshold_counts import accumulate
+from fairground.retrieval.threshold_counts import count_tile
+from fairground.retrieval.threshold_counts import fill_table
+from fairground.retrieval.threshold_counts import read_thresholds
+from fairground.retrieval.threshold_counts import table_length
+from fairground.retrieval.threshold_counts import table_scale
+from fairground.retrieval.verification import PairCounts
+from fairground.retrieval.verification import count_pairs
+from fairground.retrieval.verification import place
+
+__all__ = [
+    "Clusters",
+    "DeviceSearchPlan",
+    "DuplicateRows",
+    "EDGE",
+    "FINENESS",
+    "HeldTiles",
+    "LONGEST",
+    "MANY",
+    "N_SCORES",
+    "PairCounts",
+    "ROUNDS",
+    "Ranked",
+    "Relevant",
+    "STEP",
+    "SearchPlan",
+    "TERMS",
+    "Task",
+    "Thresholds",
+    "TileWorker",
+    "Tiles",
+    "Workspace",
+    "accumulate",
+    "average",
+    "best_by_class",
+    "blocks",
+    "count_pairs",
+    "count_tile",
+    "edge_for",
+    "entropy",
+    "expected_mutual_information",
+    "fill_table",
+    "find_duplicate_rows",
+    "multiply",
+    "mutual_information",
+    "nearest",
+    "normalise_rows",
+    "place",
+    "rank",
+    "rank_on_device",
+    "read_thresholds",
+    "relevant_scores",
+    "share_out",
+    "share_stretches",
+    "single_threaded_blas",
+    "squared_lengths",
+    "table_length",
+    "table_scale",
+    "take_best",
+    "take_nearest",
+    "transpose",
+]

@@ -1,0 +1,126 @@
+# Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.studies.final_runs import FinalRuns
+from fairground.studies.final_runs import OPENED
+from fairground.studies.final_runs import SELECTED
+from fairground.studies.final_runs import Seal
+from fairground.studies.final_runs import Selected
+from fairground.studies.final_runs import WaveStatus
+from fairground.studies.final_runs import finals_of
+from fairground.studies.final_runs import run_finals
+from fairground.studies.final_runs import select
+from fairground.studies.final_runs import wave_of
+from fairground.studies.final_runs import waves_of
+from fairground.studies.hyperparameter_search import LEAST_FINISHED
+from fairground.studies.hyperparameter_search import TracePoint
+from fairground.studies.hyperparameter_search import direction_of
+from fairground.studies.hyperparameter_search import expected_best
+from fairground.studies.hyperparameter_search import frozen
+from fairground.studies.hyperparameter_search import importance
+from fairground.studies.hyperparameter_search import next_settings
+from fairground.studies.hyperparameter_search import on_bounds
+from fairground.studies.hyperparameter_search import search
+from fairground.studies.hyperparameter_search import suggest
+from fairground.studies.hyperparameter_search import trace
+from fairground.studies.plan import PlanRow
+from fairground.studies.plan import RunSpeed
+from fairground.studies.plan import RunWork
+from fairground.studies.plan import StudyPlan
+from fairground.studies.plan import cost_probes
+from fairground.studies.plan import measured_speeds
+from fairground.studies.plan import plan_of
+from fairground.studies.plan import work_of
+from fairground.studies.run_study import JOIN_JOB
+from fairground.studies.run_study import JobResult
+from fairground.studies.run_study import JobStatus
+from fairground.studies.run_study import Spawn
+from fairground.studies.run_study import StudyFailures
+from fairground.studies.run_study import failures_of
+from fairground.studies.run_study import join_folds
+from fairground.studies.run_study import joined_record
+from fairground.studies.run_study import joined_spec
+from fairground.studies.run_study import results_so_far
+from fairground.studies.run_study import status_of
+from fairground.studies.run_study import waves_so_far
+from fairground.studies.scheduler import JOB
+from fairground.studies.scheduler import OnRecord
+from fairground.studies.scheduler import PAUSE
+from fairground.studies.scheduler import Request
+from fairground.studies.scheduler import Requests
+from fairground.studies.scheduler import Result
+from fairground.studies.scheduler import Scheduler
+from fairground.studies.scheduler import with_procedures
+from fairground.studies.study_folder import ENDED
+from fairground.studies.study_folder import StudyFolder
+from fairground.studies.study_folder import Trial
+from fairground.studies.study_folder import TrialState
+from fairground.studies.study_folder import TrialStore
+from fairground.studies.study_folder import begun_hint
+from fairground.studies.study_folder import begun_studies
+from fairground.studies.study_folder import counts
+from fairground.studies.study_folder import find_begun
+from fairground.studies.study_folder import folder_of
+from fairground.studies.study_folder import stored_study
+
+__all__ = [
+    "ENDED",
+    "FinalRuns",
+    "JOB",
+    "JOIN_JOB",
+    "JobResult",
+    "JobStatus",
+    "LEAST_FINISHED",
+    "OPENED",
+    "OnRecord",
+    "PAUSE",
+    "PlanRow",
+    "Request",
+    "Requests",
+    "Result",
+    "RunSpeed",
+    "RunWork",
+    "SELECTED",
+    "Scheduler",
+    "Seal",
+    "Selected",
+    "Spawn",
+    "StudyFailures",
+    "StudyFolder",
+    "StudyPlan",
+    "TracePoint",
+    "Trial",
+    "TrialState",
+    "TrialStore",
+    "WaveStatus",
+    "begun_hint",
+    "begun_studies",
+    "cost_probes",
+    "counts",
+    "direction_of",
+    "expected_best",
+    "failures_of",
+    "finals_of",
+    "find_begun",
+    "folder_of",
+    "frozen",
+    "importance",
+    "join_folds",
+    "joined_record",
+    "joined_spec",
+    "measured_speeds",
+    "next_settings",
+    "on_bounds",
+    "plan_of",
+    "results_so_far",
+    "run_finals",
+    "search",
+    "select",
+    "status_of",
+    "stored_study",
+    "suggest",
+    "trace",
+    "wave_of",
+    "waves_of",
+    "waves_so_far",
+    "with_procedures",
+    "work_of",
+]

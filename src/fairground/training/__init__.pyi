@@ -1,0 +1,216 @@
+# Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.training.adaptation import ALWAYS
+from fairground.training.adaptation import AdaptedModel
+from fairground.training.adaptation import BLOCK
+from fairground.training.adaptation import IGNORED
+from fairground.training.adaptation import IsTime
+from fairground.training.adaptation import KEPT_STARTS
+from fairground.training.adaptation import PER_CLASS
+from fairground.training.adaptation import STAGE_BATCH
+from fairground.training.adaptation import Tell
+from fairground.training.adaptation import Workbench
+from fairground.training.adaptation import round_robin
+from fairground.training.assemble import Assembled
+from fairground.training.assemble import ExternalLoss
+from fairground.training.assemble import ExternalMiner
+from fairground.training.assemble import LoadedTable
+from fairground.training.assemble import build
+from fairground.training.assemble import build_loss
+from fairground.training.assemble import build_miner
+from fairground.training.assemble import build_model
+from fairground.training.assemble import build_network
+from fairground.training.assemble import build_regulariser
+from fairground.training.assemble import fingerprint_of
+from fairground.training.assemble import load_table
+from fairground.training.assemble import require_classes
+from fairground.training.assemble import seeded
+from fairground.training.assemble import start_head
+from fairground.training.checkpoint import Checkpoints
+from fairground.training.checkpoint import KEPT
+from fairground.training.checkpoint import Snapshot
+from fairground.training.checkpoint import from_bytes
+from fairground.training.checkpoint import to_bytes
+from fairground.training.doctor import CHECKUPS_KEPT
+from fairground.training.doctor import Diagnosis
+from fairground.training.doctor import Doctor
+from fairground.training.doctor import EARLY
+from fairground.training.doctor import EVERY
+from fairground.training.doctor import EpochCheck
+from fairground.training.doctor import History
+from fairground.training.doctor import LARGEST
+from fairground.training.doctor import LATE_KEPT
+from fairground.training.doctor import LEAST_SEEN
+from fairground.training.doctor import Observation
+from fairground.training.doctor import ProxyUsage
+from fairground.training.doctor import ROWS
+from fairground.training.doctor import SIGNS
+from fairground.training.doctor import WatchedRun
+from fairground.training.doctor import collapse
+from fairground.training.doctor import dead_proxies
+from fairground.training.doctor import exploding_norms
+from fairground.training.doctor import hubs
+from fairground.training.doctor import no_active_tuples
+from fairground.training.doctor import overfitting
+from fairground.training.doctor import stuck_at_margin
+from fairground.training.embedding_model import EmbeddingModel
+from fairground.training.embedding_model import FreezeBatchNorm
+from fairground.training.embedding_model import InputProfile
+from fairground.training.embedding_model import best_device
+from fairground.training.embedding_model import n_frozen_stages
+from fairground.training.embedding_model import torch_threads
+from fairground.training.loader import Loader
+from fairground.training.loader import State
+from fairground.training.loop import Progress
+from fairground.training.loop import StoppedError
+from fairground.training.loop import Training
+from fairground.training.loop import put_back
+from fairground.training.loop import take_snapshot
+from fairground.training.measure import N_NEIGHBOURS
+from fairground.training.measure import N_QUERIES
+from fairground.training.measure import SIDE
+from fairground.training.measure import SealedRows
+from fairground.training.measure import ensemble_job
+from fairground.training.measure import evaluate_stored
+from fairground.training.measure import gallery_of
+from fairground.training.measure import missing_place
+from fairground.training.measure import read_profile
+from fairground.training.measure import reopen
+from fairground.training.measure import selected_weights
+from fairground.training.measure import view_of
+from fairground.training.measure import view_of_rows
+from fairground.training.optimiser import Schedule
+from fairground.training.optimiser import WeightAverage
+from fairground.training.optimiser import build_optimiser
+from fairground.training.optimiser import rate_factor
+from fairground.training.optimiser import require_weights
+from fairground.training.run import run_job
+from fairground.training.stage_cache import CHUNK
+from fairground.training.stage_cache import CachedViews
+from fairground.training.stage_cache import PLAIN
+from fairground.training.stage_cache import StageCache
+from fairground.training.stage_cache import UNREADABLE
+from fairground.training.stage_cache import describe
+from fairground.training.stage_cache import folder_of
+from fairground.training.stage_cache import prepare_inputs
+from fairground.training.stage_cache import saved_shape
+from fairground.training.step import Stepper
+from fairground.training.step import cached_backward
+from fairground.training.step import require_chunks_alone
+from fairground.training.torchrun_group import ALONE
+from fairground.training.torchrun_group import ProcessGroup
+from fairground.training.torchrun_group import ShardTransform
+from fairground.training.torchrun_group import SharedCheckpoints
+from fairground.training.torchrun_group import SyncBatchNorm
+from fairground.training.torchrun_group import TorchrunGroup
+from fairground.training.torchrun_group import convert_batch_norms
+from fairground.training.torchrun_group import joined
+from fairground.training.torchrun_group import shard_slice
+
+__all__ = [
+    "ALONE",
+    "ALWAYS",
+    "AdaptedModel",
+    "Assembled",
+    "BLOCK",
+    "CHECKUPS_KEPT",
+    "CHUNK",
+    "CachedViews",
+    "Checkpoints",
+    "Diagnosis",
+    "Doctor",
+    "EARLY",
+    "EVERY",
+    "EmbeddingModel",
+    "EpochCheck",
+    "ExternalLoss",
+    "ExternalMiner",
+    "FreezeBatchNorm",
+    "History",
+    "IGNORED",
+    "InputProfile",
+    "IsTime",
+    "KEPT",
+    "KEPT_STARTS",
+    "LARGEST",
+    "LATE_KEPT",
+    "LEAST_SEEN",
+    "LoadedTable",
+    "Loader",
+    "N_NEIGHBOURS",
+    "N_QUERIES",
+    "Observation",
+    "PER_CLASS",
+    "PLAIN",
+    "ProcessGroup",
+    "Progress",
+    "ProxyUsage",
+    "ROWS",
+    "SIDE",
+    "SIGNS",
+    "STAGE_BATCH",
+    "Schedule",
+    "SealedRows",
+    "ShardTransform",
+    "SharedCheckpoints",
+    "Snapshot",
+    "StageCache",
+    "State",
+    "Stepper",
+    "StoppedError",
+    "SyncBatchNorm",
+    "Tell",
+    "TorchrunGroup",
+    "Training",
+    "UNREADABLE",
+    "WatchedRun",
+    "WeightAverage",
+    "Workbench",
+    "best_device",
+    "build",
+    "build_loss",
+    "build_miner",
+    "build_model",
+    "build_network",
+    "build_optimiser",
+    "build_regulariser",
+    "cached_backward",
+    "collapse",
+    "convert_batch_norms",
+    "dead_proxies",
+    "describe",
+    "ensemble_job",
+    "evaluate_stored",
+    "exploding_norms",
+    "fingerprint_of",
+    "folder_of",
+    "from_bytes",
+    "gallery_of",
+    "hubs",
+    "joined",
+    "load_table",
+    "missing_place",
+    "n_frozen_stages",
+    "no_active_tuples",
+    "overfitting",
+    "prepare_inputs",
+    "put_back",
+    "rate_factor",
+    "read_profile",
+    "reopen",
+    "require_chunks_alone",
+    "require_classes",
+    "require_weights",
+    "round_robin",
+    "run_job",
+    "saved_shape",
+    "seeded",
+    "selected_weights",
+    "shard_slice",
+    "start_head",
+    "stuck_at_margin",
+    "take_snapshot",
+    "to_bytes",
+    "torch_threads",
+    "view_of",
+    "view_of_rows",
+]
