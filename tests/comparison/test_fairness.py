@@ -224,6 +224,11 @@ OFTEN = {"fields": searched(50)}
             "Not the same in all runs: the machine.",
             {"a": method(), "b": other(provenance=make_provenance(hardware="other"))},
         ),
+        (
+            "device",
+            "Not run on the same kind of device: a cpu, b cuda.",
+            {"a": method(), "b": other(provenance=make_provenance(device="cuda"))},
+        ),
         ("threads", "Not run with the same number of threads: a 1, b 2.", {"a": method(), "b": other(**ON_TWO)}),
         (
             "threads",

@@ -46,7 +46,9 @@ def test_every_field_survives_json() -> None:
         findings=(FINDING,),
         best_epoch=3,
         scores=(Score(metric="eer", split="test", value=0.5, higher_is_better=False),),
-        provenance=make_provenance(cpu_seconds=60.0),
+        provenance=make_provenance(
+            cpu_seconds=60.0, device="cuda", device_details={"cuda": "12.4"}, peak_device_bytes=2**30
+        ),
         selection=Selection(split="test", metric="recall@1", is_best_of_each=True),
         search=SEARCH,
         clustering_seeds=5,

@@ -1,6 +1,7 @@
 import errno
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,10 @@ import torch
 from fairground.commands.show import record_lines
 from fairground.errors import InputError, SealError, StoreError
 from fairground.records.run_folder import RunFolder, locked
-from fairground.records.training_events import Note
+from fairground.records.training_events import Event, Note
 from fairground.spec.run_names import name_of
+from fairground.training.checkpoint import Checkpoints
+from fairground.training.device import device_named
 from fairground.training.measure import SealedRows
 from fairground.training.run import run
 from tests.training.stopping import stop_after
@@ -49,6 +52,32 @@ def test_the_same_spec_and_seed_give_the_same_digits_and_another_seed_others(tmp
     assert torch.equal(torch.get_rng_state(), before), "a run leaves the caller's random stream alone"
     assert run(tiny(), home=tmp_path / "b").digits() == first.digits()
     assert run(tiny("seed=1"), home=tmp_path / "c").score("map@r") != first.score("map@r")
+
+
+def test_a_device_that_is_not_there_is_refused_and_a_cpu_needs_no_details(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no device 'nvidia' on this machine; there are: auto, cpu"):
+        run(tiny(), home=tmp_path, device="nvidia")
+    assert device_named("cpu") == torch.device("cpu")
+    provenance = run(tiny("training.epochs=0"), home=tmp_path, device="cpu").provenance
+    assert (provenance.device, provenance.device_text, provenance.peak_device_bytes) == ("cpu", "", 0)
+    details = {"model": "NVIDIA T4", "driver": "550.54", "cuda": "12.4"}
+    on_card = replace(provenance, device="cuda", device_details=details)
+    assert on_card.device_text == "cuda, NVIDIA T4, driver 550.54, cuda 12.4"
+
+
+def test_a_run_that_goes_on_on_another_kind_of_device_says_so(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(tiny(), home=tmp_path, should_stop=stop_after(8))
+    folder = RunFolder(tmp_path, name_of(tiny()))
+    checkpoints = Checkpoints(folder.checkpoints, folder.name)
+    snapshot = checkpoints.load()
+    assert snapshot is not None
+    checkpoints.save(9, replace(snapshot, values={**snapshot.values, "device": "cuda"}))
+    heard: list[Event] = []
+    record = run(tiny(), home=tmp_path, listen=heard.append)
+    note = "begun on cuda and continued on cpu: not bit-identical to a run on one kind of device"
+    assert note in record.notes
+    assert Note(note) in heard
 
 
 def test_patience_ends_a_run_when_nothing_was_better_for_more_than_so_many_epochs(tmp_path: Path) -> None:

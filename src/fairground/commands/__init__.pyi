@@ -35,6 +35,7 @@ from fairground.commands.options import AnyPath
 from fairground.commands.options import AsJson
 from fairground.commands.options import Chosen
 from fairground.commands.options import Config
+from fairground.commands.options import Device
 from fairground.commands.options import ExecutorName
 from fairground.commands.options import Gpus
 from fairground.commands.options import HOME
@@ -115,6 +116,7 @@ __all__ = [
     "CommandGroup",
     "Config",
     "DATA_HELP",
+    "Device",
     "ExecutorName",
     "FIGURES",
     "Gpus",

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-from fairground.commands import HOME, Answer, Home, Quiet, Verbatim, executor_of
+from fairground.commands import HOME, Answer, Device, Home, Quiet, Verbatim, executor_of
 
 if TYPE_CHECKING:
     from fairground.spec.settings import Overrides
@@ -21,6 +21,7 @@ def demo(
     seeds: Annotated[int, "Number of seeds per method.", {"min": 1}] = 3,
     workers: Annotated[int, "Number of runs at once, one thread each.", {"min": 1}] = 2,
     home: Home = HOME,
+    device: Device = "auto",
     quiet: Quiet = False,
 ) -> Answer:
     """Compare four methods on the embedded icons, three seeds each, and write a report page.
@@ -41,7 +42,7 @@ def demo(
             specs.append(load_run(overrides={**overrides, **BUDGET, "seed": seed}))
             names[method_of(specs[-1])] = name
     titles = {name_of(spec): f"{spec.loss.name} seed {spec.seed}" for spec in specs}
-    records = run_specs(specs, executor_of(workers=workers), home, quiet=quiet, titles=titles)
+    records = run_specs(specs, executor_of(workers=workers, device=device), home, quiet=quiet, titles=titles)
     runs = RunSet.in_home(records, home, names=names, title="Four losses on unseen icons")
     page = build_page(runs, out=home / "demo" / "report.html")
     image = picture(records, home / "demo" / "demo.png", names=names)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fairground.commands import HOME, Answer, Home, Quiet, counted
+from fairground.commands import HOME, Answer, Device, Home, Quiet, counted
 
 if TYPE_CHECKING:
     from fairground.deploy.inputs import EmbeddingInputs
@@ -28,6 +28,7 @@ def embed(
     raw: Annotated[bool, "As the network gives them, not scaled to length one."] = False,
     skip_unreadable: SkipUnreadable = False,
     home: Home = HOME,
+    device: Device = "auto",
     quiet: Quiet = False,
 ) -> Answer:
     """Embed pictures or features in order, with their files and, where known, their classes.
@@ -39,7 +40,7 @@ def embed(
     """
     from fairground.deploy import embed_to_file, open_model
 
-    opened = open_model(model, home=home, measured=False)
+    opened = open_model(model, home=home, measured=False, device=device)
     with readable_inputs(data, "embedding", is_quiet=quiet, skip_unreadable=skip_unreadable) as (inputs, tell):
         embed_to_file(opened, inputs, out, raw=raw, tell=lambda done, of: tell("embedding", done, of))
     width = opened.metadata.embedding_dim

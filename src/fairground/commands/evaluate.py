@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fairground.commands import HOME, Answer, Home, Metrics, Quiet, spinner, split_names
+from fairground.commands import HOME, Answer, Device, Home, Metrics, Quiet, spinner, split_names
 from fairground.errors import require
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ def evaluate(
     metrics: Metrics = None,
     ensemble: Annotated[bool, "With a study: also concatenate the fold models of each repeat (test)."] = False,
     home: Home = HOME,
+    device: Device = "auto",
     quiet: Quiet = False,
 ) -> Answer:
     """Measure the selected model of a run, or all final models of a study.
@@ -37,15 +38,15 @@ def evaluate(
     study = find_begun(home, run)
     if study is not None:
         require(not ensemble or split == "test", "--ensemble joins models on the test classes: add --split test")
-        return _evaluate_study(study, home, split=split, metrics=asked, is_joined=ensemble)
+        return _evaluate_study(study, home, split=split, metrics=asked, is_joined=ensemble, device=device)
     require(not ensemble, f"--ensemble is for studies, and there is no study '{run}' in {home}")
     with spinner(f"measuring on the {split} split", is_quiet=quiet):
-        scores = evaluate_stored(home, resolve_run(home, run), split=split, metrics=asked)
+        scores = evaluate_stored(home, resolve_run(home, run), split=split, metrics=asked, device=device)
     return Answer(scores, [f"{split} {name}  {with_unit(name, value)}" for name, value in scores.items()])
 
 
 def _evaluate_study(
-    study: "StudySpec", home: Path, *, split: Split, metrics: Sequence[str] | None, is_joined: bool
+    study: "StudySpec", home: Path, *, split: Split, metrics: Sequence[str] | None, is_joined: bool, device: str
 ) -> Answer:
     from fairground.records.store import Store
     from fairground.reporting import intervals_of, with_unit
@@ -60,7 +61,7 @@ def _evaluate_study(
         n_folds = len(result.job.study.folds.used)
         starts = range(0, len(result.runs) - n_folds + 1, n_folds)
         repeats = [result.runs[start : start + n_folds] for start in starts]
-        scores = {"separated": [_scores(runs, home, split, metrics) for runs in repeats]}
+        scores = {"separated": [_scores(runs, home, split, metrics, device) for runs in repeats]}
         if is_joined:
             scores["concatenated"] = [_joined_scores(runs, home, metrics) for runs in repeats]
         found.append((result, scores))
@@ -78,14 +79,16 @@ def _evaluate_study(
     return Answer([{**label, **scores} for label, (_, scores) in zip(labels, found, strict=True)], lines())
 
 
-def _scores(runs: Sequence["RunRecord"], home: Path, split: Split, metrics: Sequence[str] | None) -> dict[str, float]:
+def _scores(
+    runs: Sequence["RunRecord"], home: Path, split: Split, metrics: Sequence[str] | None, device: str
+) -> dict[str, float]:
     """Return the scores of one repeat, averaged over its folds."""
     from fairground.training.measure import evaluate_stored
 
     if metrics is None:
         each = [{score.metric: score.value for score in run.scores if score.split == split} for run in runs]
     else:
-        each = [evaluate_stored(home, run.name, split=split, metrics=metrics) for run in runs]
+        each = [evaluate_stored(home, run.name, split=split, metrics=metrics, device=device) for run in runs]
     return {metric: sum(one[metric] for one in each) / len(each) for metric in each[0]}
 
 

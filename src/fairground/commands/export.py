@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from fairground.commands import HOME, MODEL_HELP, Answer, Home
+from fairground.commands import HOME, MODEL_HELP, Answer, Device, Home
 
 
 def export(
@@ -13,6 +13,7 @@ def export(
     out: Annotated[Path, "--output", "-o", "The folder to write."],
     onnx: Annotated[bool, "Also write model.onnx, for any batch size, checked against torch."] = False,
     home: Home = HOME,
+    device: Device = "auto",
 ) -> Answer:
     """Write a run's selected model with its preprocessing, thresholds, scores with intervals, and a model card.
 
@@ -22,7 +23,7 @@ def export(
     """
     from fairground.deploy.model_folder import open_model, write_model
 
-    metadata = write_model(open_model(model, home=home), out, onnx=onnx)
+    metadata = write_model(open_model(model, home=home, device=device), out, onnx=onnx)
 
     def lines() -> Iterator[str]:
         numbers = f"{metadata.trunk.name} to {metadata.embedding_dim} numbers"

@@ -4,7 +4,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fairground.commands import DATA_HELP, HOME, MODEL_HELP, Answer, Home, Quiet, SkipUnreadable, readable_inputs
+from fairground.commands import (
+    DATA_HELP,
+    HOME,
+    MODEL_HELP,
+    Answer,
+    Device,
+    Home,
+    Quiet,
+    SkipUnreadable,
+    readable_inputs,
+)
 
 if TYPE_CHECKING:
     from fairground.deploy.index_folder import IndexChange
@@ -18,6 +28,7 @@ def build(
     out: Annotated[Path, "--output", "-o", "The folder to write."],
     skip_unreadable: SkipUnreadable = False,
     home: Home = HOME,
+    device: Device = "auto",
     quiet: Quiet = False,
 ) -> Answer:
     """Embed a collection into a folder that `fairground query` searches, with the model and small pictures in it.
@@ -28,7 +39,7 @@ def build(
     """
     from fairground.deploy import build_index, open_model
 
-    opened = open_model(model, home=home)
+    opened = open_model(model, home=home, device=device)
     with readable_inputs(data, "indexing", is_quiet=quiet, skip_unreadable=skip_unreadable) as (inputs, tell):
         built = build_index(opened, inputs, out, tell=tell)
     example = "picture.jpg" if inputs.images.is_picture else "features.npz"
@@ -41,6 +52,7 @@ def add(
     data: Annotated[str, "DATA", DATA_HELP],
     replace: Annotated[bool, "Remove the rows that have the same names, in the same step."] = False,
     skip_unreadable: SkipUnreadable = False,
+    device: Device = "auto",
     quiet: Quiet = False,
 ) -> Answer:
     """Embed more pictures with the index's own model and add them.
@@ -50,7 +62,7 @@ def add(
     from fairground.deploy.index_folder import add_to_index
 
     with readable_inputs(data, "indexing", is_quiet=quiet, skip_unreadable=skip_unreadable) as (inputs, tell):
-        change = add_to_index(folder, inputs, replace_names=replace, tell=tell)
+        change = add_to_index(folder, inputs, replace_names=replace, tell=tell, device=device)
     return _changed(folder, change)
 
 

@@ -33,14 +33,18 @@ class LoadedModel(UsableModel):
 
 
 def load_model(
-    source: str | os.PathLike[str] | Run, *, home: str | os.PathLike[str] | None = None, measured: bool = False
+    source: str | os.PathLike[str] | Run,
+    *,
+    home: str | os.PathLike[str] | None = None,
+    measured: bool = False,
+    device: str = "auto",
 ) -> LoadedModel:
     """Return the model of a folder that `fairground export` wrote, or the selected model of a run.
 
     `measured` also finds a run's thresholds and intervals on its validation split, which takes a while; an exported
-    folder has them already.
+    folder has them already. `device` is as for `train`.
     """
     folder = source.home if isinstance(source, Run) and home is None else home_folder(home)
     name = source.name if isinstance(source, Run) else os.fspath(source)
-    opened = open_model(name, home=folder, measured=measured)
+    opened = open_model(name, home=folder, measured=measured, device=device)
     return LoadedModel(**{field.name: getattr(opened, field.name) for field in fields(opened)})

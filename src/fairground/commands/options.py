@@ -54,6 +54,9 @@ WithDoctor = Annotated[
     "--doctor/--no-doctor",
     "Warn about training problems such as collapse and suggest a remedy. Does not change results.",
 ]
+Device = Annotated[
+    str, "Where to compute: cpu, cuda, cuda:1, mps, or auto: an accelerator if there is one. Part of the record only."
+]
 Threads = Annotated[int | None, "CPU threads (default: all). Results are reproducible for a fixed number.", {"min": 1}]
 ExecutorName = Annotated[str, "Where runs are made: inline, processes (this machine) or ray (a cluster)."]
 Workers = Annotated[int, "Number of runs at once.", {"min": 1}]
@@ -75,6 +78,7 @@ def executor_of(
     gpus: Gpus = 0.0,
     address: Address = None,
     node_wait: NodeWait = None,
+    device: Device = "auto",
 ) -> Spawn:
     """Return what starts such an executor for a job, given by its dotted path, and a function that hears of events."""
     require(workers >= 1, f"workers must be at least 1; got {workers}")
@@ -85,7 +89,7 @@ def executor_of(
     def spawn(job: str, watch: "Watch") -> "Executor":
         from fairground.studies.executors.executor import executor_named
 
-        return executor_named(executor, job, workers=workers, threads=threads, watch=watch, **ray)
+        return executor_named(executor, job, workers=workers, threads=threads, watch=watch, device=device, **ray)
 
     return spawn
 

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fairground.commands import Answer, Quiet, Verbatim, counted, fitted, screen_width
+from fairground.commands import Answer, Device, Quiet, Verbatim, counted, fitted, screen_width
 
 if TYPE_CHECKING:
     from fairground.deploy import DecisionRule, QueryResult
@@ -18,6 +18,7 @@ def query(
     fpir: Annotated[float, "Largest per cent of images of unknown classes that may be given a class."] = 5.0,
     threshold: Annotated[float | None, "Smallest similarity to name a class, instead of --fpir."] = None,
     page: Annotated[Path | None, "Also write an HTML page with the images."] = None,
+    device: Device = "auto",
     quiet: Quiet = False,
 ) -> Answer:
     """Name each image's class in the index, or call it unknown, and list the nearest rows.
@@ -33,7 +34,7 @@ def query(
 
     require(0 < fpir < 100, f"--fpir is in per cent, between 0 and 100; got {fpir:g}")
     inputs = read_queries(data)
-    opened = open_index(index)
+    opened = open_index(index, device=device)
     with counted("calibrating", is_quiet=quiet) as tell:
         rule = rule_of(
             opened, fpir=fpir / 100, threshold=threshold, tell=lambda done, of: tell("calibrating", done, of)

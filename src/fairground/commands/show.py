@@ -57,3 +57,4 @@ def record_lines(record: "RunRecord") -> Iterator[str]:
     memory, threads = origin.peak_memory_bytes / 2**20, plural(origin.threads, "thread")
     cpu = f" ({origin.cpu_seconds:.1f} s of CPU time)" if origin.cpu_seconds else ""
     yield f"  {origin.wall_seconds:.1f} s{cpu}, {memory:.0f} MB, {threads}, fairground {origin.fairground}"
+    yield from [f"  on {origin.device_text}, {origin.peak_device_bytes / 2**20:.0f} MB"] * (origin.device != "cpu")

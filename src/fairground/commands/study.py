@@ -94,6 +94,7 @@ def study(
     gpus: options.Gpus = 0.0,
     address: options.Address = None,
     node_wait: options.NodeWait = None,
+    device: options.Device = "auto",
     loggers: options.Loggers = (),
     home: options.AnyHome = None,
     quiet: options.Quiet = False,
@@ -108,7 +109,7 @@ def study(
     bit-identical. With Ray, `node_wait` is how many seconds to wait for a node when none is left (default 300).
     """
     ray: dict[str, Any] = {"gpus": gpus, "address": address, "node_wait": node_wait}
-    spawn = options.executor_of(executor, workers=workers, threads=threads, **ray)
+    spawn = options.executor_of(executor, workers=workers, threads=threads, device=device, **ray)
     folder = options.home_folder(home)
     found = find_study(name, keyword_overrides(changes), folder)
     return run_found_study(found, spawn, home=folder, loggers=loggers, quiet=quiet)

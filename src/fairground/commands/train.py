@@ -25,6 +25,7 @@ def train(
     config: options.Config = None,
     like: Annotated[str | Run | None, "Start from the spec of an earlier run instead.", {"metavar": "RUN"}] = None,
     home: options.AnyHome = None,
+    device: options.Device = "auto",
     threads: options.Threads = None,
     doctor: options.WithDoctor = True,
     loggers: options.Loggers = (),
@@ -43,7 +44,8 @@ def train(
     """
     folder = options.home_folder(home)
     spec = _spec(keyword_overrides(settings), folder, "the call", protocol=protocol, config=config, like=like)
-    return train_spec(spec, home=folder, threads=threads, doctor=doctor, loggers=loggers, quiet=quiet)
+    how: dict[str, Any] = {"device": device, "threads": threads, "doctor": doctor, "loggers": loggers, "quiet": quiet}
+    return train_spec(spec, home=folder, **how)
 
 
 def _spec(
@@ -68,6 +70,7 @@ def train_spec(
     spec: RunSpec,
     *,
     home: Path,
+    device: str = "auto",
     threads: int | None = None,
     doctor: bool = True,
     loggers: Sequence[str] = (),
@@ -81,10 +84,11 @@ def train_spec(
         return store.get(name).to_json() if name in store.names(state="done") else None
 
     with fed(loggers if is_leader() else (), home) as feed:
-        with _process_group() as group:
+        with _process_group(device) as group:
             stored = finished() if group is None else group.broadcast_object(finished)
             if stored is None:
-                record = _train(spec, store, group, feed, threads=threads, doctor=doctor, quiet=quiet)
+                how: dict[str, Any] = {"device": device, "threads": threads, "doctor": doctor, "quiet": quiet}
+                record = _train(spec, store, group, feed, **how)
             else:
                 record = RunRecord.from_json(stored)
         if is_leader():
@@ -99,13 +103,13 @@ def is_leader() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def _process_group() -> "AbstractContextManager[ProcessGroup | None]":
+def _process_group(device: str) -> "AbstractContextManager[ProcessGroup | None]":
     """Join the other processes, if torchrun started several."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return nullcontext()
     from fairground.training.torchrun_group import joined
 
-    return joined()
+    return joined(device)
 
 
 def _train(
@@ -114,6 +118,7 @@ def _train(
     group: "ProcessGroup | None",
     feed: Feed,
     *,
+    device: str,
     threads: int | None,
     doctor: bool,
     quiet: bool,
@@ -136,6 +141,7 @@ def _train(
             witness=(lambda what: store.note_event("test opened", name, what)) if group.is_leader else None,
             group=group,
             is_watched=doctor,
+            device=device,
         )
 
 
@@ -143,6 +149,7 @@ def _train(
 def train_command(
     home: Path,
     quiet: bool,
+    device: str,
     threads: int | None,
     doctor: bool,
     loggers: Sequence[str],
@@ -171,13 +178,14 @@ def train_command(
         return Answer(plain, [Verbatim(json.dumps(plain, indent=2))])
     if is_leader() and not quiet:
         print(card_text(card_of(spec)), end="\n\n", file=sys.stderr)
-    return _trained(spec, home, quiet=quiet, threads=threads, doctor=doctor, loggers=loggers)
+    return _trained(spec, home, quiet=quiet, device=device, threads=threads, doctor=doctor, loggers=loggers)
 
 
 def resume(
     run: Annotated[str, "RUN", "Name of the run, or the beginning of it."],
     home: options.Home = options.HOME,
     quiet: options.Quiet = False,
+    device: options.Device = "auto",
     doctor: options.WithDoctor = True,
     loggers: options.Loggers = (),
 ) -> Answer | None:
@@ -185,7 +193,7 @@ def resume(
 
     Example: fairground resume 3f2a
     """
-    return _trained(_spec({}, home, like=run), home, quiet=quiet, doctor=doctor, loggers=loggers)
+    return _trained(_spec({}, home, like=run), home, quiet=quiet, device=device, doctor=doctor, loggers=loggers)
 
 
 def _trained(spec: RunSpec, home: Path, **settings: Any) -> Answer | None:

@@ -42,6 +42,7 @@ from fairground.comparison.fairness_flags import measured_raw
 from fairground.comparison.fairness_flags import not_trained
 from fairground.comparison.fairness_flags import on_a_bound
 from fairground.comparison.fairness_flags import on_a_closed_set
+from fairground.comparison.fairness_flags import other_devices
 from fairground.comparison.fairness_flags import other_environments
 from fairground.comparison.fairness_flags import other_seeds
 from fairground.comparison.fairness_flags import other_threads
@@ -196,6 +197,7 @@ __all__ = [
     "null_distribution_of",
     "on_a_bound",
     "on_a_closed_set",
+    "other_devices",
     "other_environments",
     "other_seeds",
     "other_threads",

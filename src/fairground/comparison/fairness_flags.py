@@ -268,6 +268,7 @@ _ENVIRONMENT: Mapping[str, Callable[[Provenance], object]] = {
     "the version of fairground": lambda origin: origin.fairground.partition("+")[0],
     "the versions of packages": attrgetter("packages"),
     "the machine": attrgetter("hardware"),
+    "the driver or libraries of the device": attrgetter("device_details"),
 }
 
 
@@ -277,6 +278,15 @@ def other_environments(evidence: Evidence) -> Found:
     if apart := [name for name, read in _ENVIRONMENT.items() if any(read(one) != read(origins[0]) for one in origins)]:
         why = "Results are not bit-identical across them; more seeds show whether it matters."
         yield tuple(evidence.methods), f"Not the same in all runs: {', '.join(apart)}.", why
+
+
+@_flag("device", "runs were made on different kinds of device, such as cpu and cuda")
+def other_devices(evidence: Evidence) -> Found:
+    kinds = {label: {run.provenance.device for run in runs} for label, runs in evidence.done.items() if runs}
+    if len(set().union(*kinds.values())) > 1:
+        listed = ", ".join(f"{label} {' or '.join(sorted(used))}" for label, used in kinds.items())
+        why = "Their arithmetic differs: one seed does not give two methods the same chance on both."
+        yield tuple(kinds), f"Not run on the same kind of device: {listed}.", why
 
 
 @_flag("threads", "runs used different numbers of threads")

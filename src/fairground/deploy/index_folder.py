@@ -73,6 +73,7 @@ class Index:
     rows: np.ndarray
     #: the numbers of removed rows, ascending
     removed: np.ndarray
+    device: str = "auto"
 
     def __len__(self) -> int:
         return self.info.n - len(self.removed)
@@ -80,7 +81,7 @@ class Index:
     @cached_property
     def model(self) -> UsableModel:
         """The model that made the embeddings, and makes those of queries."""
-        return read_model(self.folder / MODEL)
+        return read_model(self.folder / MODEL, device=self.device)
 
     @cached_property
     def ids(self) -> np.ndarray:
@@ -134,7 +135,7 @@ class IndexChange:
     has_dropped_classes: bool = False
 
 
-def open_index(folder: Path | str) -> Index:
+def open_index(folder: Path | str, *, device: str = "auto") -> Index:
     """Return an index; what is not one, or is damaged, is refused in a sentence."""
     path = Path(folder).expanduser()
     require(path.is_dir(), f"there is no index folder '{path}'; `fairground index` makes one", DataError)
@@ -152,7 +153,7 @@ def open_index(folder: Path | str) -> Index:
         removed = np.unique(_mapped(path, info, _REMOVED, "<i8"))
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise DataError(f"the index in {path} is damaged ({error}); build it again") from error
-    return Index(path, info, rows, removed)
+    return Index(path, info, rows, removed, device)
 
 
 def _mapped(folder: Path, info: IndexInfo, name: str, kind: str) -> np.ndarray:
@@ -180,17 +181,22 @@ def build_index(model: UsableModel, data: Embeddable, folder: Path, *, tell: Tel
         # Removed, not overwritten: a process that searches the old index keeps its files.
         (folder / name).unlink(missing_ok=True)
     write_model(model, folder / MODEL)
-    add_to_index(folder, inputs, tell=tell)
+    add_to_index(folder, inputs, tell=tell, device=str(model.device))
     return open_index(folder)
 
 
 def add_to_index(
-    folder: Path | str, data: Embeddable, *, replace_names: bool = False, tell: Tell = lambda *_: None
+    folder: Path | str,
+    data: Embeddable,
+    *,
+    replace_names: bool = False,
+    tell: Tell = lambda *_: None,
+    device: str = "auto",
 ) -> IndexChange:
     """Embed the rows of `data` and add them to an index; `replace_names` removes rows of the same names."""
     inputs = read_inputs(data)
     require(len(inputs) > 0, "there is nothing to embed")
-    with _changing(folder) as index:
+    with _changing(folder, device=device) as index:
 
         def blocks() -> Iterator[np.ndarray]:
             for begin, block in index.model.blocks(inputs.images):
@@ -245,13 +251,13 @@ def remove_from_index(folder: Path | str, *, ids: Iterable[int] = (), names: Ite
 
 
 @contextmanager
-def _changing(folder: Path | str) -> Iterator[Index]:
+def _changing(folder: Path | str, *, device: str = "auto") -> Iterator[Index]:
     """Hold the lock of an index during a change; refuse if another process changes it."""
     path = open_index(folder).folder
     try:
         with held(path / _LOCK, f"the index {path}"):
             sweep(path)
-            yield open_index(path)
+            yield open_index(path, device=device)
     except OSError as error:
         raise StoreError(cannot_write(Path(error.filename or path), error)) from error
 

@@ -23,7 +23,7 @@ from fairground.evaluation.embed import embed
 from fairground.files import read_bytes, read_text, write_atomically
 from fairground.records import RunFolder, Store, array_names, read_arrays, resolve_run, stored_spec
 from fairground.spec.run_spec import ComponentSpec, RunSpec, TrainingSpec
-from fairground.training import Assembled, InputProfile, best_device, build, build_model, from_bytes, to_bytes
+from fairground.training import Assembled, InputProfile, build, build_model, device_named, from_bytes, to_bytes
 from fairground.training.measure import missing_place, read_profile, reopen, selected_weights, view_of
 
 WEIGHTS = "weights.safetensors"
@@ -31,18 +31,20 @@ METADATA = "model.json"
 CARD = "README.md"
 
 
-def open_model(source: str | Path, *, home: Path | None = None, measured: bool = True) -> UsableModel:
+def open_model(
+    source: str | Path, *, home: Path | None = None, measured: bool = True, device: str = "auto"
+) -> UsableModel:
     """Return the model of a folder, or of a run in `home` by its name.
 
     `measured` also finds a run's thresholds and intervals on its validation split; a folder has them already.
     """
     path = Path(source).expanduser()
     if (path / METADATA).is_file():
-        return read_model(path)
+        return read_model(path, device=device)
     require(not path.is_dir(), f"'{path}' is not a model folder: it has no {METADATA}; `fairground export` makes one")
     require(home is not None, f"there is no model folder '{path}'; a run is found by its name and `home`")
     assert home is not None
-    return model_of_run(home, str(source), measured=measured)
+    return model_of_run(home, str(source), measured=measured, device=device)
 
 
 def write_model(model: UsableModel, folder: Path, *, onnx: bool = False) -> ModelMetadata:
@@ -61,7 +63,7 @@ def write_model(model: UsableModel, folder: Path, *, onnx: bool = False) -> Mode
     return metadata
 
 
-def read_model(folder: Path) -> UsableModel:
+def read_model(folder: Path, *, device: str = "auto") -> UsableModel:
     """Return the model in a folder, its weights checked against their checksum."""
     text = read_text(folder / METADATA, error=DataError)
     metadata = ModelMetadata.from_json(text, str(folder / METADATA))
@@ -71,7 +73,6 @@ def read_model(folder: Path) -> UsableModel:
         f"{folder / WEIGHTS} does not match its checksum in {METADATA}; copy the folder again",
         DataError,
     )
-    device = best_device()
     training = TrainingSpec(precision="mixed" if metadata.precision == "mixed" else "full")
     try:
         network = build_model(untrained(metadata.trunk), metadata.head, training, channels=metadata.channels)
@@ -85,7 +86,8 @@ def read_model(folder: Path) -> UsableModel:
         raise InputError(f"the model in {folder} cannot be made: {error}") from error
     except (TypeError, ValueError, RuntimeError, AttributeError, OverflowError, MemoryError) as error:
         raise DataError(f"the weights in {folder} do not fit the parts it names: {str(error)[:300]}") from error
-    return UsableModel(network=network.to(device).eval(), transform=transform, metadata=metadata, device=device)
+    place = device_named(device)
+    return UsableModel(network=network.to(place).eval(), transform=transform, metadata=metadata, device=place)
 
 
 def require_place(folder: Path, mark: str, what: str) -> None:
@@ -95,7 +97,7 @@ def require_place(folder: Path, mark: str, what: str) -> None:
     require(is_free, f"'{folder}' is not empty and is not {what}; name a new folder")
 
 
-def model_of_run(home: Path, name: str, *, measured: bool = True) -> UsableModel:
+def model_of_run(home: Path, name: str, *, measured: bool = True, device: str = "auto") -> UsableModel:
     """Return a run's selected model; `measured` also finds thresholds and intervals on its validation split.
 
     If the training data is gone, the model is as usable, with the scores of its record and nothing measured again.
@@ -112,16 +114,16 @@ def model_of_run(home: Path, name: str, *, measured: bool = True) -> UsableModel
     scores: tuple[MeasuredScore, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
     if place := missing_place(spec.data):
-        profile, device = read_profile(folder, place), best_device()
-        model = build_model(untrained(spec.trunk), spec.head, spec.training, channels=profile.channels).to(device)
+        profile, on = read_profile(folder, place), device_named(device)
+        model = build_model(untrained(spec.trunk), spec.head, spec.training, channels=profile.channels).to(on)
         model.load_state_dict(selected_weights(folder))
         model.trunk.preprocessing = profile.preprocessing
         transform = build("transform", spec.transform, {"preprocessing": profile.preprocessing})
         scores = tuple(MeasuredScore(metric=one.metric, split=one.split, value=one.value) for one in recorded)
         notes = (*notes, DATA_GONE)
     else:
-        run = reopen(home, folder.name)
-        profile, model, transform, device = run.profile(), run.model, run.transform, run.device
+        run = reopen(home, folder.name, device=device)
+        profile, model, transform, on = run.profile(), run.model, run.transform, run.device
         if measured:
             scores, thresholds = _validation(run)
             # The test split is not opened: intervals come from what each query scored.
@@ -131,7 +133,7 @@ def model_of_run(home: Path, name: str, *, measured: bool = True) -> UsableModel
                 if one.split == "test"
             )
     metadata = metadata_of(folder.name, spec, profile, scores=scores, thresholds=thresholds, notes=notes)
-    return UsableModel(network=model.eval(), transform=transform, metadata=metadata, device=device)
+    return UsableModel(network=model.eval(), transform=transform, metadata=metadata, device=on)
 
 
 def metadata_of(name: str, spec: RunSpec, profile: InputProfile, **others: Any) -> ModelMetadata:

@@ -42,7 +42,8 @@ from fairground.spec import ALL, AdaptationSpec, to_plain
 from fairground.studies.final_runs import OPENED
 from fairground.training import checkpoint, measure, stage_cache
 from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench
-from fairground.training.embedding_model import InputProfile, torch_threads
+from fairground.training.device import torch_threads
+from fairground.training.embedding_model import InputProfile
 
 CORES = os.cpu_count() or 1
 #: of the time, what is set aside for embedding the test images at most; beyond that the user is warned

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import fairground
 from fairground.records.record import Provenance
@@ -44,13 +45,14 @@ class Clock:
         return max(self.earlier_peak, _peak_memory())
 
     def finish(
-        self, *, data_fingerprint: str = "", split_fingerprint: str = "", threads: int = 0, accelerator: str = ""
+        self, *, data_fingerprint: str = "", split_fingerprint: str = "", threads: int = 0, **device: Any
     ) -> Provenance:
-        """Return the provenance of the run; `accelerator` names the device if it is not the CPU."""
+        """Return the provenance of the run; `device` are the fields that describe the device, if it is not a CPU."""
+        model = device.get("device_details", {}).get("model")
         return Provenance(
             fairground=code_version(),
             packages=_package_versions(),
-            hardware=_hardware() + (f", {accelerator}" if accelerator else ""),
+            hardware=_hardware() + (f", {model}" if model else ""),
             threads=threads,
             data_fingerprint=data_fingerprint,
             split_fingerprint=split_fingerprint,
@@ -58,6 +60,7 @@ class Clock:
             wall_seconds=round(self.seconds(), 3),
             cpu_seconds=round(self.cpu_seconds(), 3),
             peak_memory_bytes=self.peak(),
+            **device,
         )
 
 

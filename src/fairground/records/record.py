@@ -91,7 +91,10 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """Code, packages, machine, threads, data, time and memory of a run; `cpu_seconds` are those of all threads."""
+    """Code, packages, machine, threads, data, time and memory of a run; `cpu_seconds` are those of all threads.
+
+    `device` is the kind that trained it, cpu or cuda for example; `device_details` are its model, driver and libraries.
+    """
 
     fairground: str
     packages: Mapping[str, str]
@@ -103,6 +106,15 @@ class Provenance:
     wall_seconds: float
     peak_memory_bytes: int
     cpu_seconds: float = 0.0
+    device: str = "cpu"
+    device_details: Mapping[str, str] = field(default_factory=dict)
+    peak_device_bytes: int = 0
+
+    @property
+    def device_text(self) -> str:
+        """The device with its model, driver and libraries; empty for a CPU."""
+        details = (value if key == "model" else f"{key} {value}" for key, value in self.device_details.items())
+        return "" if self.device == "cpu" else ", ".join([self.device, *details])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -242,6 +242,7 @@ def _versions(records: Sequence[RunRecord]) -> dict[str, str]:
             "fairground": origin.fairground,
             **origin.packages,
             "machine": origin.hardware,
+            **({"device": origin.device_text} if origin.device_text else {}),
             "threads per run": str(origin.threads),
             "data fingerprint": origin.data_fingerprint,
             "split fingerprint": origin.split_fingerprint,

@@ -30,6 +30,11 @@ from fairground.training.checkpoint import KEPT
 from fairground.training.checkpoint import Snapshot
 from fairground.training.checkpoint import from_bytes
 from fairground.training.checkpoint import to_bytes
+from fairground.training.device import device_details
+from fairground.training.device import device_named
+from fairground.training.device import peak_device_memory
+from fairground.training.device import reset_peak_memory
+from fairground.training.device import torch_threads
 from fairground.training.doctor import CHECKUPS_KEPT
 from fairground.training.doctor import Diagnosis
 from fairground.training.doctor import Doctor
@@ -55,9 +60,7 @@ from fairground.training.doctor import stuck_at_margin
 from fairground.training.embedding_model import EmbeddingModel
 from fairground.training.embedding_model import FreezeBatchNorm
 from fairground.training.embedding_model import InputProfile
-from fairground.training.embedding_model import best_device
 from fairground.training.embedding_model import n_frozen_stages
-from fairground.training.embedding_model import torch_threads
 from fairground.training.loader import Loader
 from fairground.training.loader import State
 from fairground.training.loop import Progress
@@ -165,7 +168,6 @@ __all__ = [
     "WatchedRun",
     "WeightAverage",
     "Workbench",
-    "best_device",
     "build",
     "build_loss",
     "build_miner",
@@ -178,6 +180,8 @@ __all__ = [
     "convert_batch_norms",
     "dead_proxies",
     "describe",
+    "device_details",
+    "device_named",
     "ensemble_job",
     "evaluate_stored",
     "exploding_norms",
@@ -192,6 +196,7 @@ __all__ = [
     "n_frozen_stages",
     "no_active_tuples",
     "overfitting",
+    "peak_device_memory",
     "prepare_inputs",
     "put_back",
     "rate_factor",
@@ -200,6 +205,7 @@ __all__ = [
     "require_chunks_alone",
     "require_classes",
     "require_weights",
+    "reset_peak_memory",
     "round_robin",
     "run_job",
     "saved_shape",

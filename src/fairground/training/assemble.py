@@ -26,8 +26,8 @@ from fairground.evaluation.embed import embed_blocks
 from fairground.records.record import KnownBug, PretrainedWeights
 from fairground.spec import Purpose, canonical_json, child_seed, find, nearest
 from fairground.spec.run_spec import ROOM_OF, ComponentSpec, RunSpec, TrainingSpec
-from fairground.training import Loader, ProcessGroup, Stepper, require_chunks_alone
-from fairground.training.embedding_model import EmbeddingModel, InputProfile, best_device, n_frozen_stages
+from fairground.training import Loader, ProcessGroup, Stepper, device_named, require_chunks_alone
+from fairground.training.embedding_model import EmbeddingModel, InputProfile, n_frozen_stages
 from fairground.training.optimiser import WeightAverage, build_optimiser, require_weights
 
 #: what pytorch-metric-learning calls the arguments that we supply
@@ -101,7 +101,7 @@ class Assembled:
 
 
 def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
-    device = device or best_device()
+    device = device or device_named()
     table, data_fingerprint = load_table(spec.data)
     split = build("split", spec.split).parts(table)
     require_classes(spec, table, split)

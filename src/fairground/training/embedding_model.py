@@ -1,7 +1,5 @@
 """Trunk and head as one model, with the batch norms and stages frozen that the spec names; what it takes and where."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -114,20 +112,3 @@ def n_frozen_stages(trainable: str, trunk: Trunk, name: str) -> int:
     refusal = f"trunk {name} has {stages}, so training.trainable must be {choices}; got {trainable}"
     require(n_trained < n_stages, refusal)
     return n_stages - n_trained
-
-
-def best_device() -> torch.device:
-    """Return the machine's accelerator if it has one, otherwise the CPU."""
-    return torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
-
-
-@contextmanager
-def torch_threads(n: int | None) -> Iterator[None]:
-    """Let torch use `n` threads inside the block, if given; what the block changes is undone as well."""
-    before = torch.get_num_threads()
-    if n is not None:
-        torch.set_num_threads(n)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

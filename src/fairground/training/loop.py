@@ -18,6 +18,7 @@ from fairground.evaluation.metric_scores import metric_named
 from fairground.records import BatchTrained, Clock, EpochEnded, EpochRow, Finding, Listener, MeasuringStarted, Note
 from fairground.spec.run_spec import RunSpec
 from fairground.training import Assembled, Checkpoints, Doctor, History, ProcessGroup, Schedule, Snapshot, start_head
+from fairground.training.device import peak_device_memory
 from fairground.training.measure import measure
 
 
@@ -38,6 +39,9 @@ class Progress:
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     peak_memory: int = 0
+    peak_device_memory: int = 0
+    #: the kind the run began on; another one computes other last digits
+    device: str = "cpu"
     #: sums split over another number of threads round differently
     threads: int = field(default_factory=torch.get_num_threads)
     rows: list[EpochRow] = field(default_factory=list)
@@ -96,6 +100,12 @@ class Training:
         if (begun := self.progress.threads) != asked:
             self.listen(Note(f"threads: {begun} as when the run began, not {asked}, which could change its results"))
             torch.set_num_threads(begun)
+        kind = self.parts.device.type
+        if (begun_on := self.progress.device) != kind:
+            note = f"begun on {begun_on} and continued on {kind}: not bit-identical to a run on one kind of device"
+            self.listen(Note(note))
+            self.progress.notes.append(note)
+            self.progress.device = kind
 
     def use_best(self) -> None:
         """Put the selected weights into the model; the last ones where nothing was selected."""
@@ -109,7 +119,7 @@ class Training:
         sampler = self.parts.loader.sampler
         if sampler.needs_embeddings:
             sampler.fill(self.embed(self.parts.split.train).cpu())
-        self.progress.started = self.clock.started
+        self.progress.started, self.progress.device = self.clock.started, self.parts.device.type
         row = EpochRow(epoch=0, step=0, loss=None, validation=self._validate(), test=self._watch_test())
         self.progress.rows.append(row)
         self.listen(EpochEnded(row=row, n_epochs=self.spec.training.epochs))
@@ -185,6 +195,9 @@ class Training:
         self._save()
         self.listen(EpochEnded(row=row, n_epochs=self.spec.training.epochs))
 
+    def peak_device_memory(self) -> int:
+        return max(self.progress.peak_device_memory, peak_device_memory(self.parts.device))
+
     @property
     def group(self) -> ProcessGroup:
         return self.parts.stepper.group
@@ -221,7 +234,10 @@ class Training:
 
     def _save(self) -> None:
         self.progress.seconds, self.progress.peak_memory = self.clock.seconds(), self.clock.peak()
-        self.progress.cpu_seconds = self.clock.cpu_seconds()
+        self.progress.cpu_seconds, self.progress.peak_device_memory = (
+            self.clock.cpu_seconds(),
+            self.peak_device_memory(),
+        )
         watched = {} if self.doctor is None else self.doctor.tensors()
         self.checkpoints.save(self.progress.step, take_snapshot(self.parts, self.progress, watched))
 

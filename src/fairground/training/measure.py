@@ -17,6 +17,7 @@ from fairground.records import RunFolder, Store, read_arrays, stored_spec
 from fairground.spec import ComponentSpec, run_from_plain
 from fairground.training import Checkpoints, InputProfile
 from fairground.training.assemble import Assembled, assemble
+from fairground.training.device import device_named
 
 
 class SealedRows:
@@ -153,10 +154,10 @@ def _pictures(images: Images, rows: np.ndarray) -> np.ndarray:
     return images.crops(rows, boxes, SIDE).permute(0, 2, 3, 1).numpy()
 
 
-def reopen(home: Path, name: str) -> Assembled:
+def reopen(home: Path, name: str, *, device: str = "auto") -> Assembled:
     """Return a stored run with its selected weights in place, ready to embed."""
     folder = RunFolder(home, name)
-    parts = assemble(stored_spec(folder))
+    parts = assemble(stored_spec(folder), device=device_named(device))
     parts.model.load_state_dict(selected_weights(folder))
     return parts
 
@@ -173,11 +174,16 @@ def selected_weights(folder: RunFolder) -> dict[str, Tensor]:
 
 
 def evaluate_stored(
-    home: Path, name: str, *, split: Literal["validation", "test"], metrics: Sequence[str] | None = None
+    home: Path,
+    name: str,
+    *,
+    split: Literal["validation", "test"],
+    metrics: Sequence[str] | None = None,
+    device: str = "auto",
 ) -> dict[str, float]:
     store = Store(home)
     done = store.names(state="done")
-    parts = reopen(home, name)
+    parts = reopen(home, name, device=device)
     asked = parts.spec.evaluation
     if split == "test":
         sealed = SealedRows(parts.split.test, witness=lambda what: store.note_event("test opened", name, what))
@@ -211,7 +217,7 @@ def ensemble_job(job: Mapping[str, Any], tell: object = None) -> dict[str, Any]:
         f"the runs {', '.join(names)} tested on different images, so that they cannot be joined",
         DataError,
     )
-    parts = assemble(run_from_plain(job["spec"]))
+    parts = assemble(run_from_plain(job["spec"]), device=torch.device("cpu"))
     joined = concatenate([torch.from_numpy(of_one) for of_one, _ in found], normalise=parts.on_sphere)
     scores = measure(parts, torch.as_tensor(joined), rows).scores
     return {"scores": dict(scores), "embedding_dim": int(joined.shape[1])}

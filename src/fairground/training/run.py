@@ -20,6 +20,7 @@ from fairground.records.training_events import BatchTrained, EpochEnded, Event, 
 from fairground.spec import RunSpec, child_seed, method_of, name_of, to_plain
 from fairground.training import ALONE, ProcessGroup, Training, prepare_inputs
 from fairground.training.assemble import assemble
+from fairground.training.device import device_details, device_named, reset_peak_memory
 from fairground.training.measure import SealedRows, gallery_of, measure
 
 
@@ -34,12 +35,14 @@ def run(
     lock_patience: float = 0.0,
     group: ProcessGroup = ALONE,
     is_watched: bool = True,
+    device: str = "auto",
 ) -> RunRecord:
     """Train, select, and only then measure on the sealed test split; go on with a run that was interrupted.
 
     The doctor watches unless `is_watched` is false; this is not part of the spec, because results do not depend on it.
     """
-    parts = assemble(spec)
+    parts = assemble(spec, device=device_named(device))
+    reset_peak_memory(parts.device)
     folder = RunFolder(home, name_of(spec))
     owned = locked(folder, patience=lock_patience) if group.is_leader else nullcontext()
     with owned, torch.random.fork_rng(devices=[]):
@@ -99,7 +102,7 @@ def run_job(job: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None] = 
             tell({"kind": "batch", "run": name, **place, "loss": event.loss})
 
     # The worker of a driver that was killed may still be on its way out of this run.
-    return run(spec, home=Path(job["home"]), listen=listen, lock_patience=30.0)
+    return run(spec, home=Path(job["home"]), listen=listen, lock_patience=30.0, device=job.get("device", "auto"))
 
 
 def _final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> tuple[Score, ...]:
@@ -192,6 +195,8 @@ def _record(training: Training, *, state: State, scores: tuple[Score, ...], fail
             data_fingerprint=parts.data_fingerprint,
             split_fingerprint=parts.split_fingerprint,
             threads=torch.get_num_threads(),
-            accelerator="" if parts.device.type == "cpu" else str(parts.device),
+            device=parts.device.type,
+            device_details=device_details(parts.device),
+            peak_device_bytes=training.peak_device_memory(),
         ),
     )

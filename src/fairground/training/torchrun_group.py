@@ -25,7 +25,7 @@ from fairground.contracts import Augmentation, Images, Mixing, PlannedTransform,
 from fairground.errors import FairgroundError, require
 from fairground.evaluation.embed import embed
 from fairground.records.run_folder import RunFolder
-from fairground.training import Checkpoints, Snapshot, best_device, from_bytes, to_bytes
+from fairground.training import Checkpoints, Snapshot, device_named, from_bytes, to_bytes
 
 
 class ProcessGroup:
@@ -78,14 +78,17 @@ ALONE: ProcessGroup = ProcessGroup()
 
 
 @contextmanager
-def joined() -> Iterator["TorchrunGroup"]:
-    if torch.accelerator.is_available():
+def joined(device: str = "auto") -> Iterator["TorchrunGroup"]:
+    """Join the processes of torchrun; each has the accelerator of its place on its machine."""
+    refusal = f"torchrun gives every process its own device: name the kind, not one of them; got '{device}'"
+    require(":" not in device, refusal)
+    if device != "cpu" and torch.accelerator.is_available():
         rank = dist.get_node_local_rank(fallback_rank=0)
         torch.accelerator.set_device_index(rank % torch.accelerator.device_count())
     # Without a name torch takes what suits: gloo for CPUs, the vendor's own for accelerators.
     dist.init_process_group()
     try:
-        yield TorchrunGroup()
+        yield TorchrunGroup(device_named(device))
     finally:
         dist.destroy_process_group()
 
@@ -93,8 +96,8 @@ def joined() -> Iterator["TorchrunGroup"]:
 class TorchrunGroup(ProcessGroup):
     """The processes of one group, seen from one of them."""
 
-    def __init__(self) -> None:
-        self.rank, self.size = dist.get_rank(), dist.get_world_size()
+    def __init__(self, device: torch.device) -> None:
+        self.rank, self.size, self._device = dist.get_rank(), dist.get_world_size(), device
         self.notes = (f"trained by {self.size} processes: results may differ from those of one in the last digits",)
 
     def share(self, model: nn.Module, transform: Transform) -> Transform:
@@ -156,13 +159,13 @@ class TorchrunGroup(ProcessGroup):
         return json.loads(self.broadcast(lambda: json.dumps(find()).encode()))
 
     def any(self, is_so: bool) -> bool:
-        count = torch.tensor([float(is_so)], device=best_device())
+        count = torch.tensor([float(is_so)], device=self._device)
         dist.all_reduce(count)
         return bool(count.item() > 0)
 
     def broadcast(self, find: Callable[[], bytes]) -> bytes:
         data = find() if self.is_leader else b""
-        size = torch.tensor([len(data)], device=best_device())
+        size = torch.tensor([len(data)], device=self._device)
         dist.broadcast(size, src=0)
         box = torch.zeros(int(size), dtype=torch.uint8, device=size.device)
         if data:

@@ -62,14 +62,17 @@ class Order(NamedTuple):
 
 
 class Executor(ABC):
-    """Runs one job for many arguments. `watch` is called, in the caller's thread, with the events of the jobs."""
+    """Runs one job for many arguments. `watch` is called, in the caller's thread, with the events of the jobs.
+
+    The `device` that was asked for is part of every argument.
+    """
 
     #: how many jobs run at once
     capacity: int = 1
 
-    def __init__(self, job: str, *, threads: int = 1, watch: Watch | None = None) -> None:
+    def __init__(self, job: str, *, threads: int = 1, watch: Watch | None = None, device: str = "auto") -> None:
         self.job = job
-        self._threads = threads
+        self._threads, self._device = threads, device
         self._watch: Watch = watch or (lambda _: None)
         self._under_way: set[str] = set()
         self._waiting: deque[Order] = deque()
@@ -77,7 +80,7 @@ class Executor(ABC):
     def submit(self, job_id: str, argument: Argument) -> None:
         require(job_id not in self._under_way, f"job {job_id} is already under way")
         self._under_way.add(job_id)
-        self._waiting.append(Order(job_id, self.job, argument))
+        self._waiting.append(Order(job_id, self.job, {**argument, "device": self._device}))
         self._launch()
 
     def finished(self) -> Iterator[Outcome]:
@@ -164,25 +167,33 @@ class WorkerExecutor(Executor):
 
 
 def executor_named(
-    name: str, job: str, *, workers: int = 2, threads: int = 1, watch: Watch | None = None, **ray: Any
+    name: str,
+    job: str,
+    *,
+    workers: int = 2,
+    threads: int = 1,
+    watch: Watch | None = None,
+    device: str = "auto",
+    **ray: Any,
 ) -> Executor:
     """Return the executor called `name` for one job; `ray` are the settings `address`, `gpus` and `node_wait`."""
+    shared: dict[str, Any] = {"threads": threads, "watch": watch, "device": device}
     require(name in NAMES, f"no executor '{name}'.{nearest(name, NAMES)} There are: {', '.join(NAMES)}.")
     given = {key: value for key, value in ray.items() if value is not None and (key, value) != ("gpus", 0)}
     for key, value in given.items():
         require(name == "ray", f"{key} = {value} is for the executor ray, not for {name}")
     if name == "inline":
-        return InlineExecutor(job, threads=threads, watch=watch)
+        return InlineExecutor(job, **shared)
     if name == "processes":
         from fairground.studies.executors.processes import ProcessExecutor
 
-        return ProcessExecutor(job, workers=workers, threads=threads, watch=watch)
+        return ProcessExecutor(job, workers=workers, **shared)
     # Imported only when asked for: Ray is an extra, and takes a second to import.
     try:
         from fairground.studies.executors.ray import RayExecutor
     except ModuleNotFoundError as error:
         raise InputError("the executor ray needs Ray: pip install 'fairground[ray]'") from error
-    return RayExecutor(job, workers=workers, threads=threads, watch=watch, **given)
+    return RayExecutor(job, workers=workers, **shared, **given)
 
 
 def perform(order: Order, tell: Watch, *, threads: int | None = None) -> Outcome:

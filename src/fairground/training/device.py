@@ -1,0 +1,77 @@
+"""Where a run computes: the device by name, and what a record says of it."""
+
+import platform
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from fairground.errors import require
+
+_CPU = torch.device("cpu")
+#: the same, for those of its functions that have no types
+_backends: Any = torch.backends
+
+
+def device_named(name: str = "auto") -> torch.device:
+    """Return the device called cpu, cuda, cuda:1, mps and so on; auto is the accelerator if there is one.
+
+    An accelerator always has its number: threads that read images have a current device of their own.
+    """
+    accelerator = torch.accelerator.current_accelerator(check_available=True)
+    if name == "cpu" or (name == "auto" and accelerator is None):
+        return _CPU
+    names = ["auto", "cpu"]
+    if accelerator is not None:
+        count = torch.accelerator.device_count()
+        names += [accelerator.type, *(f"{accelerator.type}:{number}" for number in range(count))]
+    require(name in names, f"no device '{name}' on this machine; there are: {', '.join(names)}")
+    assert accelerator is not None
+    number = name.partition(":")[2]
+    return torch.device(accelerator.type, int(number) if number else torch.accelerator.current_device_index())
+
+
+def device_details(device: torch.device) -> dict[str, str]:
+    """Return model, driver and the versions of libraries that can change results; nothing for a CPU."""
+    if device.type == "cpu":
+        return {}
+    named = getattr(torch.get_device_module(device), "get_device_name", None)
+    loaded = ""
+    with suppress(OSError):
+        loaded = Path("/proc/driver/nvidia/version").read_text(errors="replace")
+    driver = re.search(r"\d+\.\d[\d.]*", loaded)
+    found = {
+        "model": platform.processor() if named is None else named(device),
+        "driver": driver[0] if driver else platform.mac_ver()[0],
+        "cuda": torch.version.cuda,
+        "hip": torch.version.hip,
+        "cudnn": _backends.cudnn.version(),
+    }
+    return {key: str(value) for key, value in found.items() if value}
+
+
+def peak_device_memory(device: torch.device) -> int:
+    """Return the largest number of bytes that tensors took so far; 0 where the device does not count."""
+    count = None if device.type == "cpu" else getattr(torch.get_device_module(device), "max_memory_allocated", None)
+    return 0 if count is None else int(count(device))
+
+
+def reset_peak_memory(device: torch.device) -> None:
+    reset = None if device.type == "cpu" else getattr(torch.get_device_module(device), "reset_peak_memory_stats", None)
+    if reset is not None:
+        reset(device)
+
+
+@contextmanager
+def torch_threads(n: int | None) -> Iterator[None]:
+    """Let torch use `n` threads inside the block, if given; what the block changes is undone as well."""
+    before = torch.get_num_threads()
+    if n is not None:
+        torch.set_num_threads(n)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
