@@ -22,6 +22,7 @@ _VERBS = {
     "runs": "fairground.commands.runs:runs",
     "evaluate": "fairground.evaluation.metric_scores:evaluate",
     "load_model": "fairground.commands.load_model:load_model",
+    "get_data": "fairground.commands.data:get_data",
     "recommend": "fairground.commands.recommend:recommend",
 }
 #: the component rooms, in the order of `catalogue.ROOMS`

@@ -11,6 +11,7 @@ from fairground import splits
 from fairground import transforms
 from fairground import trunks
 from fairground.commands.compare import compare
+from fairground.commands.data import get_data
 from fairground.commands.load_model import load_model
 from fairground.commands.recommend import recommend
 from fairground.commands.report import report
@@ -28,6 +29,7 @@ __all__ = [
     "compare_values",
     "datasets",
     "evaluate",
+    "get_data",
     "heads",
     "load_model",
     "losses",

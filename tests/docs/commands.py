@@ -56,7 +56,8 @@ def treat(line: str, *, is_check_only: bool = False) -> Treated:
     words = words[1:]
     if words[0] == "train":
         return Treated(line=line, kind="dry", words=(*words, "--dry-run"))
-    if is_check_only or words[0] in LONG or any(word.rstrip("/") in (*NOT_HERE, "--measure") for word in words):
+    is_long = words[0] in LONG or (words[:2] == ["data", "get"] and len(words) > 2)
+    if is_check_only or is_long or any(word.rstrip("/") in (*NOT_HERE, "--measure") for word in words):
         return Treated(line=line, kind="parsed", words=tuple(words))
     if words[0] == "study" and words[1] not in ("list", "status"):
         rest = [word for word in words[1:] if word not in ("plan", "run", "resume", "--pilot")]

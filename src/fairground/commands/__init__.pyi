@@ -8,6 +8,8 @@ from fairground.commands.compare import compare_command
 from fairground.commands.compare import comparison_of
 from fairground.commands.compare import records_to_compare
 from fairground.commands.data import caches
+from fairground.commands.data import get_command
+from fairground.commands.data import get_data
 from fairground.commands.data_path import data_overrides
 from fairground.commands.demo import BUDGET
 from fairground.commands.demo import METHODS
@@ -169,6 +171,8 @@ __all__ = [
     "executor_of",
     "find_study",
     "fitted",
+    "get_command",
+    "get_data",
     "guard_streams",
     "home_argument",
     "home_folder",

@@ -1,16 +1,18 @@
-"""Check data sets; list and remove caches. Start with `fairground data check FOLDER`."""
+"""Check data sets; get the published ones; list and remove caches. Start with `fairground data check FOLDER`."""
 
 import re
+import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from fairground.commands import Answer, Quiet, counted, data_overrides
-from fairground.errors import require
-from fairground.spec import load_run, parse_overrides
+from fairground.commands import Answer, AnyPath, Quiet, Verbatim, counted, data_overrides, options_of
+from fairground.errors import DataError, require
+from fairground.spec import declared, find, load_run, nearest, parse_overrides
 
 if TYPE_CHECKING:
     from fairground.audit.audit import Audit
@@ -170,6 +172,76 @@ def _write_page(rows: "AuditRows", suspects: Sequence["LabelSuspect"], out: Path
     return write_suspects(first, n_found=len(suspects), n_images=n_images, weakness=weak, out=out)
 
 
+def get_data(
+    name: str,
+    *,
+    to: Annotated[AnyPath | None, "Folder to make of it (default: data/NAME)."] = None,
+    sources: Annotated[Sequence[AnyPath], "--from", "A mirror's URL, or the file on this disk; once for each."] = (),
+    subset: Annotated[bool, "Accept a part of the data set, as data.subset=true does."] = False,
+    quiet: Quiet = False,
+) -> Path:
+    """Fetch a published data set, check it, unpack it, count it, and return its folder, which is `data.root`.
+
+    `sources` are mirrors' URLs, or archives on this disk, one for each file. What was fetched before a broken
+    connection or a kill is not fetched again. A folder that is there already is only counted.
+    """
+    from fairground.loading.downloads import DOWNLOADS, fetch_dataset, files_to_get
+
+    known = f"there are {', '.join(DOWNLOADS)}.{nearest(name, DOWNLOADS)}"
+    require(name in DOWNLOADS, f"no data set '{name}' can be fetched; {known}")
+    target, files = Path(to or f"data/{name}").expanduser(), files_to_get(name, [str(one) for one in sources])
+
+    def check(folder: Path) -> None:
+        find("datasets", name)(root=str(folder), subset=subset).load()
+
+    if target.exists():
+        try:
+            check(target)
+        except DataError as error:
+            raise DataError(f"{target} is there and is not {name}; remove it or name another: {error}") from error
+        return target
+    if not quiet:
+        sizes = (_size(one.n_bytes) if one.n_bytes else "size not known" for one in files)
+        places = ", ".join(f"{place} ({size})" for place, size in zip(files.values(), sizes, strict=True))
+        about = f"{declared('datasets', name, 'title', name)} from {places}\nlicence: {DOWNLOADS[name].licence}"
+        print(f"{about}\ninto: {target.absolute()}", file=sys.stderr)
+    with counted(f"getting {name}", is_quiet=quiet) as tell:
+        fetch_dataset(files, target, check=check, tell=tell)
+    return target
+
+
+@options_of(get_data)
+def get_command(
+    name: Annotated[str | None, "[NAME]", "cub200, cars196, sop or in_shop (default: list what can be had)."] = None,
+    **settings: Any,
+) -> Answer:
+    """Get a published data set: fetch it, check it, unpack it, count it. Without a name, list what can be had.
+
+    A broken or killed download continues where it stopped. Nothing stays half-unpacked.
+
+    Examples: fairground data get · fairground data get cub200 · fairground data get sop --to /data/sop ·
+    fairground data get cub200 --from CUB_200_2011.tgz
+    """
+    if name is not None:
+        folder = get_data(name, **settings)
+        protocol = f"photographs data={name}" if name == "in_shop" else f"mlrc2020-{name}"
+        command = f"fairground train --protocol {protocol} data.root={shlex.quote(str(folder))}"
+        command += " data.subset=true" if settings["subset"] else ""
+        lines = [f"{name} is in {folder}", Verbatim(f"next: {command}")]
+        return Answer({"folder": str(folder), "next": command}, lines)
+    from fairground.loading.downloads import DOWNLOADS
+
+    lines = []
+    for key, one in DOWNLOADS.items():
+        lines.append(f"{key}: {declared('datasets', key, 'title', key)}; licence: {one.licence}")
+        for file in (file for way in one.ways for file in way):
+            sums = [f"{kind} {value}" for kind, value in (("SHA-256", file.sha256), ("MD5", file.md5)) if value]
+            size = _size(file.n_bytes) if file.n_bytes else "size not known"
+            lines.append(Verbatim(f"  {file.file}, {size}, {file.address or 'by --from only'}"))
+            lines.append(Verbatim(f"    {sums[0] if sums else 'checksum not known'}"))
+    return Answer({name: asdict(one) for name, one in DOWNLOADS.items()}, lines)
+
+
 def caches(
     remove: Annotated[list[str] | None, "Remove this cache, by the beginning of its key. May be repeated."] = None,
     older_than: Annotated[str | None, "Remove caches unused for longer: 12h, 30d, 8w."] = None,
@@ -216,4 +288,4 @@ def _size(n_bytes: int) -> str:
     return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.1f} MB"
 
 
-COMMANDS = {"check": check, "caches": caches}
+COMMANDS = {"check": check, "get": get_command, "caches": caches}

@@ -36,7 +36,7 @@ COMMANDS = {
     "show": ("show:show", "Show one run: its settings, course and scores."),
     "protocol": ("protocol:protocol", "Print a protocol in full."),
     "published": ("published:published", "Show the numbers printed in the papers."),
-    "data": ("data:COMMANDS", "Check data sets; list and remove caches."),
+    "data": ("data:COMMANDS", "Check data sets, get the published ones; caches."),
     "weights": ("weights:COMMANDS", "List and check pretrained weights."),
 }
 

@@ -30,7 +30,7 @@ class Cars196Dataset(OfficialDataset):
     title = "Cars196"
     source = (
         "Cars196 is the 'Stanford Cars Dataset' of the Stanford AI Lab: give the folder that has cars_annos.mat and "
-        "car_ims/"
+        "car_ims/; `fairground data get cars196` fetches it"
     )
     official = Counts(train_classes=98, train_images=8054, test_classes=98, test_images=8131)
 

@@ -29,7 +29,7 @@ class Cub200Dataset(OfficialDataset):
     title = "CUB-200-2011"
     source = (
         "CUB-200-2011 is at the Caltech Vision Lab's page 'Perona Lab - CUB-200-2011': unpack CUB_200_2011.tgz and "
-        "give the folder CUB_200_2011, which has images.txt and images/"
+        "give the folder CUB_200_2011, which has images.txt and images/; `fairground data get cub200` fetches it"
     )
     official = Counts(train_classes=100, train_images=5864, test_classes=100, test_images=5924)
 

@@ -30,7 +30,8 @@ class InShopDataset(OfficialDataset):
     title = "In-Shop Clothes"
     source = (
         "In-Shop Clothes Retrieval is a benchmark of DeepFashion, on that project's page of the Multimedia Laboratory, "
-        f"The Chinese University of Hong Kong: give the folder with Eval/{LIST} and Img/img/"
+        f"The Chinese University of Hong Kong: give the folder with Eval/{LIST} and Img/img/; `fairground data get "
+        "in_shop` says how"
     )
     official = Counts(train_classes=3997, train_images=25882, test_classes=3985, test_images=26830)
 

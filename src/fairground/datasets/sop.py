@@ -26,7 +26,7 @@ class SopDataset(OfficialDataset):
     source = (
         "Stanford Online Products is on the page 'Deep Metric Learning via Lifted Structured Feature Embedding' of the "
         "Stanford Computational Vision and Geometry Lab: give the folder Stanford_Online_Products, which has "
-        "Ebay_train.txt"
+        "Ebay_train.txt; `fairground data get sop` fetches it"
     )
     official = Counts(train_classes=11318, train_images=59551, test_classes=11316, test_images=60502)
 

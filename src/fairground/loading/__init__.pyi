@@ -19,6 +19,11 @@ from fairground.loading.decoding import n_threads
 from fairground.loading.decoding import open_picture
 from fairground.loading.decoding import picture_size
 from fairground.loading.decoding import read_ahead
+from fairground.loading.downloads import Archive
+from fairground.loading.downloads import DOWNLOADS
+from fairground.loading.downloads import Download
+from fairground.loading.downloads import fetch_dataset
+from fairground.loading.downloads import files_to_get
 from fairground.loading.image_dataset import FeatureRows
 from fairground.loading.image_dataset import ImageFiles
 from fairground.loading.image_dataset import ImagesInMemory
@@ -34,7 +39,6 @@ from fairground.loading.prepared_images import Cache
 from fairground.loading.prepared_images import CacheEntry
 from fairground.loading.prepared_images import CacheKind
 from fairground.loading.prepared_images import PreparedImages
-from fairground.loading.prepared_images import Tell
 from fairground.loading.prepared_images import USED
 from fairground.loading.prepared_images import build
 from fairground.loading.prepared_images import cache_root
@@ -63,11 +67,14 @@ from fairground.loading.transform_steps import saturate
 from fairground.loading.transform_steps import turn_hue
 
 __all__ = [
+    "Archive",
     "Cache",
     "CacheEntry",
     "CacheKind",
     "ClassFolders",
     "Columns",
+    "DOWNLOADS",
+    "Download",
     "FeatureRows",
     "ImageFiles",
     "ImagesInMemory",
@@ -79,7 +86,6 @@ __all__ = [
     "PreparedImages",
     "Result",
     "SUFFIXES",
-    "Tell",
     "Thing",
     "USED",
     "brighten",
@@ -90,7 +96,9 @@ __all__ = [
     "contrast",
     "crop_batch",
     "cut",
+    "fetch_dataset",
     "files_below",
+    "files_to_get",
     "find_cache",
     "first_with",
     "for_each",
