@@ -161,8 +161,10 @@ def _find_class(module: str, name: str) -> tuple[str, ast.ClassDef] | None:
 
 @cache
 def _tree(module: str) -> ast.Module:
-    path = Path(catalogue.__file__).parents[1].joinpath(*module.split(".")).with_suffix(".py")
-    return ast.parse(path.read_text(encoding="utf-8"))
+    path = Path(catalogue.__file__).parents[1].joinpath(*module.split("."))
+    # The stub of a room says in which of its files a name is.
+    file = path / "__init__.pyi" if path.is_dir() else path.with_suffix(".py")
+    return ast.parse(file.read_text(encoding="utf-8"))
 
 
 def _evaluated(node: ast.expr, module: str) -> Any:
