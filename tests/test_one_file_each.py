@@ -22,7 +22,7 @@ from torch import Tensor
 
 from fairground.contracts.loss import Loss
 from fairground.contracts.loss import Triplets, Tuples
-from fairground.functional.pairs import normalize
+from fairground.functional.pair_distances import normalize
 
 
 class PullLoss(Loss):

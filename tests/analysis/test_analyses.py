@@ -18,7 +18,7 @@ from fairground.analysis import (
 )
 from fairground.errors import InputError
 from fairground.evaluation import EmbeddingView, analyse
-from fairground.functional.spectral import decay
+from fairground.functional.spectra import decay
 
 # Fixture F8b.
 ROWS = np.array(

@@ -5,16 +5,8 @@ import torch
 from scipy import stats
 from torch.autograd import gradcheck, gradgradcheck
 
-from fairground.functional.pairs import (
-    distances,
-    distances_of_pairs,
-    distinct_below,
-    marked_column,
-    normalize,
-    norms,
-    squared_distances,
-    weighted_columns,
-)
+from fairground.functional.pair_distances import distances, distances_of_pairs, normalize, norms, squared_distances
+from fairground.functional.random_draws import distinct_below, marked_column, weighted_columns
 
 
 def _points(n: int = 6, d: int = 3) -> torch.Tensor:

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.functional.spectral import class_scatter
+from fairground.functional.scatter_of_classes import class_scatter
 from fairground.heads.plda import PldaHead
 
 

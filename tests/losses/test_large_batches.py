@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fairground import losses
-from fairground.functional import reductions
+from fairground.functional import memory_blocks
 
 PAIR_LOSSES = [
     losses.ContrastiveLoss(),
@@ -54,8 +54,8 @@ def value_and_gradients(loss, embeddings, labels, call=None):
 @pytest.fixture
 def small_blocks(monkeypatch):
     def begin():
-        monkeypatch.setattr(reductions, "LARGEST_MATRIX", 500)
-        monkeypatch.setattr(reductions, "COMPARISONS", 1300)
+        monkeypatch.setattr(memory_blocks, "LARGEST_MATRIX", 500)
+        monkeypatch.setattr(memory_blocks, "COMPARISONS", 1300)
 
     return begin
 

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 import torch
 
-from fairground.functional.triplets import distance_weights, inverse_density
+from fairground.functional.distance_weighting import distance_weights, inverse_density
 from fairground.miners.distance_weighted import DistanceWeightedMiner
 from fairground.miners.random import RandomMiner
 from fairground.miners.rho_distance import RhoDistanceMiner

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fairground.errors import SealError
-from fairground.functional.spectral import principal_axes, principal_axes_of_few
+from fairground.functional.principal_components import principal_axes, principal_axes_of_few
 from fairground.recommendation.candidates import Candidate, plain
 from fairground.recommendation.cross_validation import ClassFolds, cross_validate
 from fairground.spec.adaptation_spec import ALL

@@ -36,7 +36,7 @@ PUBLIC: Mapping[str, Sequence[tuple[str, str]]] = {
         ("fairground.evaluation", "EmbeddingView"),
         ("fairground.evaluation", "Bootstrap"),
         ("fairground.evaluation.embed", "pretrained_embeddings"),
-        ("fairground.functional.spectral", "collapse_of"),
+        ("fairground.functional.spectra", "collapse_of"),
     ),
     "Specs and runs": (
         ("fairground.spec.load_run_spec", "load_run"),

@@ -14,7 +14,7 @@ Departures from the paper
 import numpy as np
 
 from fairground.contracts.analysis import Analysis, DataError, EmbeddingSpace, Findings, require
-from fairground.functional.spectral import pair_blocks
+from fairground.functional.pair_distances import pair_blocks
 
 
 class AlignmentAnalysis(Analysis):

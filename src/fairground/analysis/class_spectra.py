@@ -15,7 +15,7 @@ Departures from the paper
 import numpy as np
 
 from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings, require
-from fairground.functional.spectral import decay, singular_values
+from fairground.functional.spectra import decay, singular_values
 
 
 class ClassSpectraAnalysis(Analysis):

@@ -14,10 +14,73 @@ Departures from the paper
     Looks at no more than `max_rows` evenly spaced rows.
 """
 
+from dataclasses import dataclass
+from typing import Literal
+
 import torch
 
 from fairground.contracts.analysis import Analysis, DataError, EmbeddingSpace, Findings, require
-from fairground.functional.spectral import collapse_of, spaced_rows
+from fairground.functional.pair_distances import normalize, spaced_rows
+
+Kind = Literal["none", "not_finite", "zero", "point", "line", "few_dimensions"]
+#: mean squared distance to the mean (of unit vectors) below which all are at one point
+POINT = 1e-3
+#: share of the variance along one direction above which all are on one line
+LINE = 0.95
+#: effective dimensions, as a share of those there could be, below which they are few
+FEW = 0.03
+#: with fewer dimensions than this, a line or a plane is what there is
+ENOUGH = 8
+
+
+@dataclass(frozen=True)
+class Collapse:
+    """`kind` is what was seen ("none" if nothing is wrong) and `sentence` says it with numbers.
+
+    `spread` is the mean squared distance of unit vectors to their mean (0 one point, 1 evenly spread);
+    `effective_dimensions` is the exponential entropy of the variances along the principal axes.
+    """
+
+    kind: Kind
+    sentence: str
+    spread: float
+    effective_dimensions: float
+
+    @property
+    def is_collapsed(self) -> bool:
+        """Whether something is wrong."""
+        return self.kind != "none"
+
+
+@torch.no_grad()
+def collapse_of(embeddings: torch.Tensor) -> Collapse:
+    """Return what embeddings (n, d), raw or unit, show; two rows at least."""
+    finite = embeddings.isfinite().all(1)
+    n, d = embeddings.shape
+    if not bool(finite.all()):
+        return Collapse("not_finite", f"{int((~finite).sum())} of {n} embeddings are not finite", 0.0, 0.0)
+    wide = embeddings.detach().double()
+    n_zero = int((wide.norm(dim=1) < 1e-12).sum())
+    if n_zero > n / 2:
+        return Collapse("zero", f"{n_zero} of {n} embeddings are zero", 0.0, 0.0)
+    points = normalize(wide)
+    centred = points - points.mean(0)
+    spread = float(centred.square().sum(1).mean())
+    if spread < POINT:
+        return Collapse("point", f"all embeddings lie at one point (spread {spread:.1e})", spread, 0.0)
+    variances = torch.linalg.svdvals(centred).square()
+    shares = variances / variances.sum()
+    dimensions = float(torch.special.entr(shares).sum().exp())
+    possible = min(n - 1, d)
+    if possible < ENOUGH:
+        return Collapse("none", "", spread, dimensions)
+    if float(shares[0]) > LINE:
+        sentence = f"{float(shares[0]):.0%} of the variance lies along one direction"
+        return Collapse("line", sentence, spread, dimensions)
+    if dimensions < max(2.0, FEW * possible):
+        sentence = f"embeddings fill {dimensions:.1f} of {possible} dimensions"
+        return Collapse("few_dimensions", sentence, spread, dimensions)
+    return Collapse("none", "", spread, dimensions)
 
 
 class CollapseAnalysis(Analysis):

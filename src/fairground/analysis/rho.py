@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings, require
-from fairground.functional.spectral import decay
+from fairground.functional.spectra import decay
 
 
 class RhoAnalysis(Analysis):

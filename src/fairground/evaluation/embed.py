@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from fairground.contracts import Images, Transform
 from fairground.errors import require
-from fairground.functional.spectral import principal_axes
+from fairground.functional.principal_components import principal_axes
 from fairground.loading.decoding import read_ahead
 
 BLOCK = 512

@@ -1,4 +1,4 @@
-"""Triplets of a batch: by number, as lists, weights to draw them by, the switch of rho, and sums over all of them.
+"""Triplets of a batch: by number, as lists, and sums over all of them.
 
 Positives and negatives go by number ("positive 3 of row 7"), without any list of them. Lists are made in blocks of
 anchors, so that the list itself is all that needs memory.
@@ -9,13 +9,14 @@ sum_t n_below(t) t - sum_v n_above(v) v , with counts that sorting finds: O(k + 
 """
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from fairground.contracts.loss import Triplets
-from fairground.functional.pairs import capped, class_groups, draw_below, fractions, normalize, squared_distances
+from fairground.functional.pairs import class_groups
+from fairground.functional.random_draws import capped
 
 
 class Classmates(NamedTuple):
@@ -94,54 +95,6 @@ def list_triplets(
     if len(blocks) == 1:
         return Triplets(*blocks[0])
     return Triplets(*(torch.cat(column) for column in zip(*blocks, strict=True)))
-
-
-def inverse_density(squares: Tensor, dimension: int) -> Tensor:
-    """Return -log q(d), up to a constant, of squared distances between random points of the sphere in R^dimension.
-
-    q(d) is proportional to d^(D-2) (1 - d^2/4)^((D-3)/2).
-    """
-    return (1 - dimension / 2) * squares.log() - (dimension - 3) / 2 * torch.log1p(-squares / 4)
-
-
-def distance_weights(embeddings: Tensor, negative: Tensor, *, lo: float, hi: float | None) -> Tensor:
-    """Return 1/q(d) for the negatives (n, n) of every row, scaled by the row's largest; 0 elsewhere and from `hi` on.
-
-    Distances count as at least `lo`. The scale is the row's own: under one scale for all rows a single near-duplicate
-    would make every other row vanish.
-    """
-    z = normalize(embeddings)
-    # The density is 0 or infinite at the antipode itself.
-    squares = squared_distances(z, z).clamp_(lo**2, 4 - 1e-6)
-    allowed = negative if hi is None else negative & (squares < hi**2)
-    logarithms = inverse_density(squares, embeddings.shape[1]).masked_fill_(~allowed, -torch.inf)
-    largest = logarithms.amax(1, keepdim=True).clamp_min(torch.finfo(squares.dtype).min)
-    return logarithms.sub_(largest).exp_()
-
-
-Reading = Literal["code", "replace", "swap"]
-
-
-def switch_triplets(
-    triplets: Triplets, labels: Tensor, *, chance: float, reading: Reading, generator: torch.Generator | None
-) -> Triplets:
-    """Return the triplets, those of each anchor switched together with probability `chance`.
-
-    `code` gives (a, a, p') with p' a uniform positive of a, `replace` gives (a, p, p), `swap` gives (a, n, p). Triplets
-    of an anchor without positives stay as they are.
-    """
-    anchor, positive, negative = triplets
-    batch = classmates(labels)
-    is_switched = (fractions(len(labels), labels, generator) < chance) & (batch.n_positives > 0)
-    switched = is_switched[anchor]
-    if reading == "replace":
-        return Triplets(anchor, positive, torch.where(switched, positive, negative))
-    if reading == "swap":
-        return Triplets(anchor, torch.where(switched, negative, positive), torch.where(switched, positive, negative))
-    chosen = switched.nonzero().squeeze(1)
-    anchor_of = anchor[chosen]
-    other = positive_at(batch, anchor_of, draw_below(batch.n_positives[anchor_of], generator))
-    return Triplets(anchor, positive.index_copy(0, chosen, anchor_of), negative.index_copy(0, chosen, other))
 
 
 def active_counts(

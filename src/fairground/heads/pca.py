@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from torch import Tensor
 
 from fairground.contracts.model import AffineHead, require
-from fairground.functional.spectral import PrincipalAxes, principal_axes
+from fairground.functional.principal_components import PrincipalAxes, principal_axes
 
 
 class PcaHead(AffineHead):

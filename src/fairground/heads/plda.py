@@ -24,7 +24,7 @@ from collections.abc import Iterable
 import torch
 
 from fairground.contracts.model import AffineHead, require
-from fairground.functional.spectral import ClassScatter, class_scatter
+from fairground.functional.scatter_of_classes import ClassScatter, class_scatter
 
 
 class PldaHead(AffineHead):

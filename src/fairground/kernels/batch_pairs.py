@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from fairground.contracts.loss import KernelResult, LossInputs, as_pairs
-from fairground.functional import draw_below, reductions
+from fairground.functional import draw_below, memory_blocks
 from fairground.kernels.vector_gradients import kernel_of_products, kernel_of_vectors
 
 
@@ -167,7 +167,7 @@ def kernel_of_pairs(
     None where `complete` asks for positive and negative pairs and there are none.
     """
     n = len(inputs.labels)
-    if inputs.tuples is None and not reductions.is_held(n, n):
+    if inputs.tuples is None and not memory_blocks.is_held(n, n):
         order = class_order(inputs.labels)
         if complete and not (order.n_positives.any() and order.n_negatives.any()):
             return None
@@ -181,7 +181,7 @@ def kernel_of_pairs(
 def kernel_in_blocks(embeddings: torch.Tensor, order: ClassOrder, rules: Sequence[PairRule]) -> KernelResult:
     """Return the sum of the rules' means and its gradient; each mean is worked out by itself, in blocks of anchors."""
     n = len(embeddings)
-    step = max(1, reductions.COMPARISONS // n)
+    step = max(1, memory_blocks.COMPARISONS // n)
 
     def of_units(units: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         loss, gradients = units.new_zeros(()), torch.zeros_like(units)

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.loss import KernelResult, LossInputs
-from fairground.functional.reductions import is_held, softplus
+from fairground.functional.means_and_log_sums import softplus
+from fairground.functional.memory_blocks import is_held
 from fairground.kernels.batch_pairs import BatchPairs, batch_pairs, kernel_of_pairs, one_random_positive
 from fairground.kernels.vector_gradients import kernel_of_distances, kernel_of_products, normalize_rows
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.loss import KernelResult, LossInputs, Pairs, Triplets, as_pairs
-from fairground.functional.reductions import is_held
+from fairground.functional.memory_blocks import is_held
 from fairground.kernels import vector_gradients
 from fairground.kernels.batch_pairs import BatchPairs, ClassOrder, class_order, kernel_in_blocks
 from fairground.kernels.tuple_hinge_losses import mean_of, triplet_hinges

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from fairground.contracts.loss import KernelResult, LossInputs, Triplets
-from fairground.functional.reductions import is_held
+from fairground.functional.memory_blocks import is_held
 from fairground.kernels import vector_gradients
 from fairground.kernels.batch_pairs import ClassOrder, class_order
 from fairground.kernels.vector_gradients import SUMS, kernel_of_distances, kernel_of_listed_distances

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.loss import KernelResult
-from fairground.functional import pairs as formula
-from fairground.functional.pairs import SHORTEST
+from fairground.functional import pair_distances as formula
+from fairground.functional.pair_distances import SHORTEST
 
 
 def normalize_rows(vectors: Tensor) -> tuple[Tensor, Tensor]:

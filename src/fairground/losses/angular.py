@@ -21,7 +21,14 @@ from typing import Literal
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import LogReal, Loss, Pairs, Real, Triplets, Tuples, require
-from fairground.functional import PairWeights, normalize, one_random_positive, pair_weights, reductions
+from fairground.functional import (
+    PairWeights,
+    means_and_log_sums,
+    memory_blocks,
+    normalize,
+    one_random_positive,
+    pair_weights,
+)
 from fairground.kernels import log_sum_losses
 
 
@@ -69,9 +76,9 @@ class AngularLoss(Loss):
         loss = self.angular_weight * self._angular(cosines, pairs)
         if self.npair_weight > 0:
             products = cosines if self.normalise else embeddings @ embeddings.T
-            terms = reductions.tuplet_terms(pairs, negative=products, positive=products)
-            loss = loss + self.npair_weight * reductions.weighted_mean(terms, pairs.positive)
-        return reductions.with_norm_penalty(loss, embeddings, self.norm_weight, self.norm_power)
+            terms = means_and_log_sums.tuplet_terms(pairs, negative=products, positive=products)
+            loss = loss + self.npair_weight * means_and_log_sums.weighted_mean(terms, pairs.positive)
+        return means_and_log_sums.with_norm_penalty(loss, embeddings, self.norm_weight, self.norm_power)
 
     def _angular(self, s: Tensor, pairs: PairWeights) -> Tensor:
         t2 = tan(radians(self.alpha)) ** 2
@@ -79,8 +86,8 @@ class AngularLoss(Loss):
         def of_anchors(rows: slice) -> Tensor:
             # Of shape (anchors, positives, negatives).
             exponents = 4 * t2 * (s[rows].unsqueeze(1) + s)
-            of_negatives = reductions.weighted_logsumexp(exponents, pairs.negative[rows].unsqueeze(1))
-            terms = reductions.softplus(of_negatives - 2 * (1 + t2) * s[rows])
+            of_negatives = means_and_log_sums.weighted_logsumexp(exponents, pairs.negative[rows].unsqueeze(1))
+            terms = means_and_log_sums.softplus(of_negatives - 2 * (1 + t2) * s[rows])
             return (pairs.positive[rows] * terms).sum()
 
-        return reductions.sum_over_blocks(of_anchors, len(s), len(s) ** 2) / pairs.positive.sum().clamp_min(1)
+        return memory_blocks.sum_over_blocks(of_anchors, len(s), len(s) ** 2) / pairs.positive.sum().clamp_min(1)

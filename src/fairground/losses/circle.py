@@ -17,7 +17,7 @@ Departures from the paper
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
-from fairground.functional import normalize, pair_weights, reductions
+from fairground.functional import means_and_log_sums, memory_blocks, normalize, pair_weights
 from fairground.kernels import log_sum_losses
 
 
@@ -38,12 +38,14 @@ class CircleLoss(Loss):
         z = normalize(embeddings)
 
         def parts(rows: slice) -> Tensor:
-            s = reductions.rows_of(z, rows) @ z.T
+            s = memory_blocks.rows_of(z, rows) @ z.T
             pairs = pair_weights(embeddings, labels, tuples, rows=rows)
             alpha_p = (1 + self.margin - s).clamp_min(0).detach()
             alpha_n = (s + self.margin).clamp_min(0).detach()
-            positives = reductions.weighted_logsumexp(-self.gamma * alpha_p * (s - 1 + self.margin), pairs.positive)
-            negatives = reductions.weighted_logsumexp(self.gamma * alpha_n * (s - self.margin), pairs.negative)
-            return reductions.nonzero_parts(reductions.softplus(positives + negatives))
+            positives = means_and_log_sums.weighted_logsumexp(
+                -self.gamma * alpha_p * (s - 1 + self.margin), pairs.positive
+            )
+            negatives = means_and_log_sums.weighted_logsumexp(self.gamma * alpha_n * (s - self.margin), pairs.negative)
+            return means_and_log_sums.nonzero_parts(means_and_log_sums.softplus(positives + negatives))
 
-        return reductions.mean_of_parts(reductions.sum_over_rows(parts, len(z), len(z)))
+        return means_and_log_sums.mean_of_parts(memory_blocks.sum_over_rows(parts, len(z), len(z)))

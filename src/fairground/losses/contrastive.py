@@ -19,8 +19,10 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
-from fairground.functional.pairs import distances, normalize, pair_weights
-from fairground.functional.reductions import mean_of_parts, rows_of, sum_over_rows, weighted_parts
+from fairground.functional.means_and_log_sums import mean_of_parts, weighted_parts
+from fairground.functional.memory_blocks import rows_of, sum_over_rows
+from fairground.functional.pair_distances import distances, normalize
+from fairground.functional.pairs import pair_weights
 from fairground.kernels import pair_hinge_losses
 
 

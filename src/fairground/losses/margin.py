@@ -20,8 +20,10 @@ import torch
 from torch import Generator, Tensor, nn
 
 from fairground.contracts.loss import Loss, Real, Triplets, Tuples, require
-from fairground.functional.pairs import distances, distances_of_pairs, normalize, pair_masks
-from fairground.functional.reductions import mean_of_parts, rows_of, sum_over_rows
+from fairground.functional.means_and_log_sums import mean_of_parts
+from fairground.functional.memory_blocks import rows_of, sum_over_rows
+from fairground.functional.pair_distances import distances, distances_of_pairs, normalize
+from fairground.functional.pairs import pair_masks
 from fairground.kernels import pair_hinge_losses
 
 

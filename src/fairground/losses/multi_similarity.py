@@ -23,7 +23,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
-from fairground.functional import PairWeights, normalize, own_places, pair_weights, reductions
+from fairground.functional import PairWeights, means_and_log_sums, memory_blocks, normalize, own_places, pair_weights
 from fairground.kernels import log_sum_losses
 
 
@@ -66,24 +66,27 @@ class MultiSimilarityLoss(Loss):
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the reduced terms; a batch with one kind of pair keeps that half, unless `empty` says otherwise."""
         if len(labels) == 0:
-            return reductions.zero_of(embeddings)
+            return means_and_log_sums.zero_of(embeddings)
         z = normalize(embeddings)
 
         def parts(rows: slice) -> Tensor:
-            s = reductions.rows_of(z, rows) @ z.T
+            s = memory_blocks.rows_of(z, rows) @ z.T
             pairs = pair_weights(embeddings, labels, tuples, rows=rows)
             if self.epsilon is not None:
                 pairs = self._mine(s, pairs, self.epsilon, labels, rows)
-            of_positives = reductions.weighted_logsumexp(-self.alpha * (s - self.base), pairs.positive)
-            of_negatives = reductions.weighted_logsumexp(self.beta * (s - self.base), pairs.negative)
-            terms = reductions.softplus(of_positives) / self.alpha + reductions.softplus(of_negatives) / self.beta
+            of_positives = means_and_log_sums.weighted_logsumexp(-self.alpha * (s - self.base), pairs.positive)
+            of_negatives = means_and_log_sums.weighted_logsumexp(self.beta * (s - self.base), pairs.negative)
+            terms = (
+                means_and_log_sums.softplus(of_positives) / self.alpha
+                + means_and_log_sums.softplus(of_negatives) / self.beta
+            )
             survives = pairs.positive.any(1) & pairs.negative.any(1)
             if self.empty != "halves":
                 terms = torch.where(survives, terms, 0)
             count = survives.sum() if self.empty == "survivors" else torch.ones_like(terms).sum()
             return torch.stack([terms.sum(), count.to(terms.dtype)])
 
-        return reductions.mean_of_parts(reductions.sum_over_rows(parts, len(z), len(z)))
+        return means_and_log_sums.mean_of_parts(memory_blocks.sum_over_rows(parts, len(z), len(z)))
 
     def _mine(self, s: Tensor, pairs: PairWeights, epsilon: float, labels: Tensor, rows: slice) -> PairWeights:
         """Return the pairs that are hard against the anchor's hardest of the other kind."""

@@ -22,8 +22,15 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, as_pairs, is_eager, require
-from fairground.functional.pairs import normalize, one_random_positive, pair_weights
-from fairground.functional.reductions import tuplet_terms, weighted_logsumexp, weighted_mean, with_norm_penalty, zero_of
+from fairground.functional.means_and_log_sums import (
+    tuplet_terms,
+    weighted_logsumexp,
+    weighted_mean,
+    with_norm_penalty,
+    zero_of,
+)
+from fairground.functional.pair_distances import normalize
+from fairground.functional.pairs import one_random_positive, pair_weights
 
 
 class NPairLoss(Loss):

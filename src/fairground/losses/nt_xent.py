@@ -22,7 +22,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, require
-from fairground.functional import normalize, pair_weights, reductions
+from fairground.functional import means_and_log_sums, memory_blocks, normalize, pair_weights
 from fairground.kernels import log_sum_losses
 
 
@@ -46,17 +46,17 @@ class NtXentLoss(Loss):
         z = normalize(embeddings)
 
         def parts(rows: slice) -> Tensor:
-            logits = reductions.rows_of(z, rows) @ z.T / self.temperature
+            logits = memory_blocks.rows_of(z, rows) @ z.T / self.temperature
             pairs = pair_weights(embeddings, labels, tuples, repeats=True, rows=rows)
             # -log(e^v / (e^v + N)) = log(1 + N e^-v)
-            terms = reductions.tuplet_terms(pairs, negative=logits, positive=logits)
+            terms = means_and_log_sums.tuplet_terms(pairs, negative=logits, positive=logits)
             if self.log_floor is not None:
                 # -log(e^-term + floor), which is not 0 without a negative
                 log_floor = log(self.floor(terms))
-                terms = (-log_floor - reductions.softplus(-terms - log_floor)) * pairs.negative.any()
-            return reductions.weighted_parts(terms, pairs.positive)
+                terms = (-log_floor - means_and_log_sums.softplus(-terms - log_floor)) * pairs.negative.any()
+            return means_and_log_sums.weighted_parts(terms, pairs.positive)
 
-        return reductions.mean_of_parts(reductions.sum_over_rows(parts, len(z), len(z)))
+        return means_and_log_sums.mean_of_parts(memory_blocks.sum_over_rows(parts, len(z), len(z)))
 
     def floor(self, like: Tensor) -> float:
         if self.log_floor == "tiny":

@@ -25,7 +25,9 @@ from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Real, Triplets, Tuples, require
 from fairground.functional import mean_hinges, quadruplet_hinges, triplet_hinges, weighted_mean
-from fairground.functional.pairs import distances, distances_of_pairs, draw_below, normalize, pair_masks
+from fairground.functional.pair_distances import distances, distances_of_pairs, normalize
+from fairground.functional.pairs import pair_masks
+from fairground.functional.random_draws import draw_below
 from fairground.kernels import tuple_hinge_losses
 
 

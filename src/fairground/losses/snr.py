@@ -24,7 +24,8 @@ from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, as_pairs, require
 from fairground.functional import mean_hinges, triplet_hinges, weighted_mean
-from fairground.functional.pairs import distances_of_pairs, normalize, pair_masks, pair_weights, squared_distances
+from fairground.functional.pair_distances import distances_of_pairs, normalize, squared_distances
+from fairground.functional.pairs import pair_masks, pair_weights
 from fairground.kernels import pair_hinge_losses
 from fairground.kernels.pair_hinge_losses import LEAST_SIGNAL
 

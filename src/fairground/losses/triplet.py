@@ -21,7 +21,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Real, Triplets, Tuples, require
-from fairground.functional import pairs, reductions, triplet_hinges
+from fairground.functional import means_and_log_sums, memory_blocks, pair_distances, pairs, triplet_hinges
 from fairground.kernels import tuple_hinge_losses
 
 
@@ -51,19 +51,21 @@ class TripletLoss(Loss):
         self.smooth = smooth
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        z = pairs.normalize(embeddings)
+        z = pair_distances.normalize(embeddings)
         if isinstance(tuples, Triplets):
             return self._over(z, tuples)
         if self.swap or self.smooth:
-            return reductions.mean_of_parts(self._parts(z, labels, slice(0, len(z))))
+            return means_and_log_sums.mean_of_parts(self._parts(z, labels, slice(0, len(z))))
         # Sorting holds a block's distances several times, and whole numbers of twice their size.
-        parts = reductions.sum_over_rows(lambda rows: self._parts(z, labels, rows), len(z), len(z), share=4)
-        return reductions.mean_of_parts(parts)
+        parts = memory_blocks.sum_over_rows(lambda rows: self._parts(z, labels, rows), len(z), len(z), share=4)
+        return means_and_log_sums.mean_of_parts(parts)
 
     def _parts(self, z: Tensor, labels: Tensor, rows: slice) -> Tensor:
         """Return the sum over the triplets of some anchors, and how many it is divided by."""
-        anchors = reductions.rows_of(z, rows)
-        matrix = pairs.distances(anchors, z) if self.power == 1 else pairs.squared_distances(anchors, z)
+        anchors = memory_blocks.rows_of(z, rows)
+        matrix = (
+            pair_distances.distances(anchors, z) if self.power == 1 else pair_distances.squared_distances(anchors, z)
+        )
         masks = pairs.pair_masks(labels, rows)
         if self.swap or self.smooth:
             total, n_active = self._by_blocks(matrix, masks).unbind()
@@ -74,15 +76,15 @@ class TripletLoss(Loss):
 
     def _over(self, z: Tensor, triplets: Triplets) -> Tensor:
         anchor, positive, negative = triplets
-        near = pairs.distances_of_pairs(z, anchor, positive)
-        far = pairs.distances_of_pairs(z, anchor, negative)
+        near = pair_distances.distances_of_pairs(z, anchor, positive)
+        far = pair_distances.distances_of_pairs(z, anchor, negative)
         if self.swap:
-            far = torch.minimum(far, pairs.distances_of_pairs(z, positive, negative))
+            far = torch.minimum(far, pair_distances.distances_of_pairs(z, positive, negative))
         excess = near**self.power - far**self.power + self.margin
         if self.smooth:
             # No softplus is 0, so both reductions are the mean.
-            return reductions.softplus(excess).sum() / max(1, excess.numel())
-        return reductions.mean_hinges(excess, self.reduction)
+            return means_and_log_sums.softplus(excess).sum() / max(1, excess.numel())
+        return means_and_log_sums.mean_hinges(excess, self.reduction)
 
     def _by_blocks(self, matrix: Tensor, masks: pairs.PairWeights) -> Tensor:
         """Return the sum over all triplets with `swap` or `smooth`, and how many are above 0; not by sorting."""
@@ -94,7 +96,7 @@ class TripletLoss(Loss):
                 far = torch.minimum(far, matrix)
             excess = matrix[rows].unsqueeze(2) - far + self.margin
             is_triplet = masks.positive[rows].unsqueeze(2) & masks.negative[rows].unsqueeze(1)
-            hinges = torch.where(is_triplet, reductions.softplus(excess) if self.smooth else excess.relu(), 0)
+            hinges = torch.where(is_triplet, means_and_log_sums.softplus(excess) if self.smooth else excess.relu(), 0)
             return torch.stack([hinges.sum(), (hinges > 0).sum().to(hinges.dtype)])
 
-        return reductions.sum_over_blocks(of_anchors, len(matrix), len(matrix) ** 2)
+        return memory_blocks.sum_over_blocks(of_anchors, len(matrix), len(matrix) ** 2)

@@ -18,7 +18,8 @@ Departures from the paper
 import torch
 
 from fairground.contracts.miner import Miner, Pairs, Real, require
-from fairground.functional.pairs import capped, pair_masks
+from fairground.functional.pairs import pair_masks
+from fairground.functional.random_draws import capped
 from fairground.kernels.vector_gradients import normalize
 
 

@@ -16,7 +16,8 @@ Departures from the paper
 import torch
 
 from fairground.contracts.miner import Miner, Triplets
-from fairground.functional.pairs import marked_column, pair_masks
+from fairground.functional.pairs import pair_masks
+from fairground.functional.random_draws import marked_column
 from fairground.kernels.vector_gradients import normalize, squared_distances
 
 

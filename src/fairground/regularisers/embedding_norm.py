@@ -17,7 +17,7 @@ from torch import Tensor
 
 from fairground.contracts.loss import Loss
 from fairground.contracts.regulariser import LogReal, Regulariser, require
-from fairground.functional.pairs import safe_sqrt
+from fairground.functional.pair_distances import safe_sqrt
 
 
 class EmbeddingNormRegulariser(Regulariser):

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from fairground.contracts.loss import Loss, Triplets, Tuples
 from fairground.contracts.regulariser import Real, Regulariser, require
-from fairground.functional.triplets import switch_triplets
+from fairground.functional.rho_switch import switch_triplets
 
 
 class RhoRegulariser(Regulariser):

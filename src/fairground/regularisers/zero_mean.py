@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fairground.contracts.loss import Loss
 from fairground.contracts.regulariser import Real, Regulariser, require
-from fairground.functional.pairs import normalize
+from fairground.functional.pair_distances import normalize
 
 
 class ZeroMeanRegulariser(Regulariser):

@@ -11,7 +11,7 @@ import torch
 
 from fairground.contracts.sampler import Labels, require
 from fairground.errors import DataError, DivergedError
-from fairground.functional.pairs import normalize
+from fairground.functional.pair_distances import normalize
 from fairground.samplers import _class_draws as draws
 
 Mine = Literal["batch", "epoch"]

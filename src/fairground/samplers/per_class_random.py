@@ -18,7 +18,7 @@ from typing import Literal
 import torch
 
 from fairground.contracts.sampler import DataError, Labels, require
-from fairground.functional.pairs import draw_below
+from fairground.functional.random_draws import draw_below
 from fairground.samplers._class_draws import BLOCK, ClassSampler, draw_distinct_rows
 
 

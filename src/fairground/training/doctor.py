@@ -18,9 +18,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn, optim
 
+from fairground.analysis.collapse import POINT, collapse_of
 from fairground.contracts.model import Batch
 from fairground.evaluation import EmbeddingView, analyse, metric_named
-from fairground.functional import POINT, collapse_of, normalize
+from fairground.functional import normalize
 from fairground.records import EpochRow, Finding, Listener, SignFound
 from fairground.spec import RunSpec, declared_metric, goodness
 from fairground.training.assemble import Assembled
@@ -157,7 +158,7 @@ def collapse(run: WatchedRun) -> Diagnosis | None:
     """Collapse: the embeddings no longer tell images apart.
 
     After 50 batches the validation embeddings are at one point, along one line or in few dimensions (thresholds in
-    `functional/spectral.py`; few dimensions are fine where so few classes can span only twice as many); or the spread
+    `functional/spectra.py`; few dimensions are fine where so few classes can span only twice as many); or the spread
     of the batch was below 0.001 in each observation over 50 batches and does not grow. 50 batches let a network that
     starts with all images alike leave that state. Mining the hardest negatives is a cause named by Schroff et al., CVPR
     2015, section 3.2.

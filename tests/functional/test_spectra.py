@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from fairground.functional.spectral import collapse_of, singular_values
+from fairground.analysis.collapse import collapse_of
+from fairground.functional.spectra import singular_values
 
 
 def cloud(n=200, d=64):

@@ -3,19 +3,14 @@ import math
 import pytest
 import torch
 
-from fairground.functional import reductions
-from fairground.functional.reductions import (
-    NOTHING,
-    soft_bins,
-    soft_ranks,
-    softplus,
-    sum_over_blocks,
-    weighted_logsumexp,
-)
+from fairground.functional import memory_blocks, soft_histograms_and_ranks
+from fairground.functional.means_and_log_sums import NOTHING, softplus, weighted_logsumexp
+from fairground.functional.memory_blocks import sum_over_blocks
+from fairground.functional.soft_histograms_and_ranks import soft_bins, soft_ranks
 
 
 def test_blocks_are_summed_and_worked_out_anew_for_the_gradient(monkeypatch):
-    monkeypatch.setattr(reductions, "BLOCK", 20)
+    monkeypatch.setattr(memory_blocks, "BLOCK", 20)
     x = torch.randn(9, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64).requires_grad_()
     seen = []
 
@@ -78,6 +73,6 @@ def test_blocks_give_the_same_ranks_and_derivatives(monkeypatch):
         return ranks, first, second
 
     at_once = values()
-    monkeypatch.setattr(reductions, "RANK_BLOCK", 2 * 7 * 7)
+    monkeypatch.setattr(soft_histograms_and_ranks, "RANK_BLOCK", 2 * 7 * 7)
     for ours, theirs in zip(values(), at_once, strict=True):
         torch.testing.assert_close(ours, theirs)

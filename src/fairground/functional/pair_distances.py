@@ -1,0 +1,92 @@
+"""Unit vectors, lengths, and the distances of rows two by two.
+
+Derivatives are finite everywhere, even between identical embeddings.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+
+#: shorter rows have no direction: they are taken as 0, and so is their gradient
+SHORTEST = 1e-12
+
+
+def normalize(vectors: Tensor) -> Tensor:
+    """Return rows (..., d) scaled to length one; a row shorter than 1e-12 becomes zero, with gradient 0."""
+    rows, _, is_short = _in_range(vectors)
+    return rows * (rows.square().sum(-1, keepdim=True).rsqrt() * ~is_short)
+
+
+def norms(vectors: Tensor) -> Tensor:
+    """Return the lengths (..., 1) of rows (..., d); a length below 1e-12 becomes zero, with gradient 0."""
+    rows, scale, is_short = _in_range(vectors)
+    return rows.square().sum(-1, keepdim=True).sqrt() * (~is_short / scale)
+
+
+def squared_distances(left: Tensor, right: Tensor) -> Tensor:
+    """Return ||left_i - right_j||^2 as (n, m), never negative; exactly 0 for a row of a batch with itself."""
+    if left is not right:
+        lengths = left.square().sum(1, keepdim=True) + right.square().sum(1)
+        return torch.addmm(lengths, left, right.T, alpha=-2).clamp_min(0)
+    products = left @ left.T
+    # On the diagonal, so that identical rows are at a distance of 0 and not of what two orders of summing leave.
+    lengths = products.diagonal()
+    squares = lengths.unsqueeze(1) + lengths - 2 * products
+    is_itself = torch.eye(len(left), dtype=torch.bool, device=left.device)
+    return squares.clamp_min(0).masked_fill(is_itself, 0)
+
+
+def distances(left: Tensor, right: Tensor) -> Tensor:
+    """Return ||left_i - right_j|| as (n, m), with gradient 0 where it is 0."""
+    return safe_sqrt(squared_distances(left, right))
+
+
+def distances_of_pairs(points: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """Return ||points_l - points_r|| as (t,) for index vectors (t,), in memory O(n^2 + t)."""
+    # Gathering rows takes t * d numbers, the matrix n * n: whichever is less.
+    if left.numel() * points.shape[1] <= len(points) ** 2:
+        return safe_sqrt((points[left] - points[right]).square().sum(1))
+    return distances(points, points)[left, right]
+
+
+def safe_sqrt(squares: Tensor) -> Tensor:
+    """Return the square root, with slope 0 instead of infinity at 0."""
+    is_zero = squares <= 0
+    return torch.where(is_zero, 1, squares).sqrt() * ~is_zero
+
+
+def _in_range(vectors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return rows whose squares can be summed, by what they were multiplied (..., 1), and which are too short.
+
+    The squares of float32 numbers above 2e19 are infinite: rows that long are made shorter. A length of 0 has no
+    derivative: short rows become ones, which keeps finite what the caller then leaves out.
+    """
+    lengths = torch.linalg.vector_norm(vectors.detach(), dim=-1, keepdim=True)
+    is_short = lengths < SHORTEST
+    scale = torch.ones_like(lengths).masked_fill(lengths.isinf(), torch.finfo(vectors.dtype).max ** -0.625)
+    return vectors * scale + is_short, scale, is_short
+
+
+def spaced_rows(n: int, at_most: int) -> np.ndarray:
+    """Return at most `at_most` of the row numbers 0..n-1, evenly spaced."""
+    return np.arange(n) if n <= at_most else np.linspace(0, n - 1, at_most).round().astype(np.int64)
+
+
+def pair_blocks(rows: np.ndarray, classes: np.ndarray, *, block: int = 1024) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the squared distances of all pairs i < j of `rows` (n, d, float64), and whether each is of one class.
+
+    In blocks of at most `block` squared.
+    """
+    halves = np.einsum("ij,ij->i", rows, rows) / 2
+    for i in range(0, len(rows), block):
+        left = slice(i, i + block)
+        for j in range(i, len(rows), block):
+            right = slice(j, j + block)
+            squared = 2 * (halves[left, None] + halves[right] - rows[left] @ rows[right].T)
+            is_same = classes[left, None] == classes[right]
+            if i == j:
+                above = np.triu_indices(len(squared), 1)
+                squared, is_same = squared[above], is_same[above]
+            yield np.maximum(squared, 0).ravel(), is_same.ravel()

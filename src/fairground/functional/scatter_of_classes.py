@@ -1,0 +1,67 @@
+"""How features of known classes scatter: within their classes, and the means of the classes about the mean.
+
+S_w = sum_i (f_i - m_c(i)) (f_i - m_c(i))' / (N - C),  S_t = sum_i (f_i - m) (f_i - m)' / N,  N features, C classes
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import torch
+
+from fairground.errors import require
+
+
+class ClassScatter(NamedTuple):
+    """`mean` (d,), `within` and `total` (d, d), `means` (C, d) of the classes, `counts` (C,) their sizes; float64."""
+
+    mean: torch.Tensor
+    within: torch.Tensor
+    total: torch.Tensor
+    means: torch.Tensor
+    counts: torch.Tensor
+
+    @property
+    def n(self) -> int:
+        """How many features there are."""
+        return int(self.counts.sum())
+
+
+def class_scatter(blocks: Iterable[torch.Tensor], labels: torch.Tensor) -> ClassScatter:
+    """Return the scatter of all rows of all blocks (n, d), whose classes are `labels` (N,) in the order of the rows.
+
+    In the memory of one block, the class means and d x d.
+    """
+    _, places = torch.unique(labels.cpu(), return_inverse=True)
+    counts = torch.bincount(places).double()
+    require(
+        len(places) > len(counts) > 1,
+        f"scatter within classes needs two classes or more and a class of two images; got {len(places)} images of "
+        f"{len(counts)} classes",
+    )
+    shift: torch.Tensor | None = None
+    begin, sums, products = 0, torch.empty(0), torch.empty(0)
+    for block in blocks:
+        # Not every accelerator knows float64.
+        rows = block.detach().cpu().double()
+        if shift is None:
+            # Sums of squares about a point far from the mean would lose the digits that matter.
+            shift = rows.mean(0)
+            sums = torch.zeros(len(counts), len(shift)).double()
+            products = torch.zeros(len(shift), len(shift)).double()
+        rows = rows - shift
+        sums.index_add_(0, places[begin : begin + len(rows)], rows)
+        products.addmm_(rows.T, rows)
+        begin += len(rows)
+    require(begin == len(places), f"every feature needs a label; got {begin} features and {len(places)} labels")
+    assert shift is not None
+    means = sums / counts[:, None]
+    offset = sums.sum(0) / begin
+    within = (products - means.T @ sums) / (begin - len(counts))
+    total = products / begin - torch.outer(offset, offset)
+    return ClassScatter(
+        mean=shift + offset, within=_symmetric(within), total=_symmetric(total), means=shift + means, counts=counts
+    )
+
+
+def _symmetric(matrix: torch.Tensor) -> torch.Tensor:
+    return (matrix + matrix.T) / 2
