@@ -12,8 +12,7 @@ from pathlib import Path
 from benchmarks.harness import Table
 from benchmarks.measuring import PeakMemory, measured_apart
 from fairground.commands.main import keep_memory
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.settings import parse_overrides
+from fairground.spec import load_run, parse_overrides
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training

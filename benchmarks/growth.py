@@ -15,8 +15,7 @@ from pathlib import Path
 from tests.records.factory import make_record
 
 from benchmarks.harness import Table
-from fairground.records.record import RunRecord
-from fairground.records.run_folder import RunFolder
+from fairground.records import RunFolder, RunRecord
 
 N_RECORDS = int(os.environ.get("FAIRGROUND_BENCH_RECORDS", "20000"))
 #: numbers of methods; each is repeated on as many seeds as there are records for

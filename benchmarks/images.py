@@ -10,10 +10,8 @@ import torch
 from PIL import Image, ImageFilter
 
 from benchmarks.harness import Table, best_times
-from fairground.contracts.model import IMAGENET
-from fairground.contracts.table import Images
-from fairground.loading.image_dataset import ImageFiles
-from fairground.loading.prepared_images import PreparedImages
+from fairground.contracts import IMAGENET, Images
+from fairground.loading import ImageFiles, PreparedImages
 from fairground.spec.load_run_spec import load_run
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints

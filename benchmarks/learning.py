@@ -5,13 +5,8 @@ import tempfile
 from collections.abc import Iterator, Mapping
 
 from benchmarks.harness import Table
-from fairground.records.record import RunRecord
-from fairground.records.store import Store
-from fairground.spec.catalogue import list_room
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.run_names import name_of
-from fairground.spec.run_spec import RunSpec
-from fairground.spec.settings import parse_overrides
+from fairground.records import RunRecord, Store
+from fairground.spec import RunSpec, list_room, load_run, name_of, parse_overrides
 from fairground.studies.executors.processes import ProcessExecutor
 from fairground.studies.scheduler import JOB, Scheduler
 

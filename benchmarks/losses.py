@@ -20,7 +20,7 @@ from torch import nn
 
 from benchmarks.harness import Table, best_times, geometric_mean, milliseconds
 from benchmarks.peers import PEERS
-from fairground.contracts.loss import Loss, LossInputs
+from fairground.contracts import Loss, LossInputs
 from fairground.spec.catalogue import list_room
 
 DIMENSION = 128

@@ -24,9 +24,7 @@ from benchmarks.network_step import STEPS, exact_step, norms_apart, own_step, pl
 from benchmarks.peak import ROWS, gemm_gigaflops
 from fairground.commands.main import keep_memory
 from fairground.evaluation.embed import embed
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.run_spec import RunSpec
-from fairground.spec.settings import parse_overrides
+from fairground.spec import RunSpec, load_run, parse_overrides
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training

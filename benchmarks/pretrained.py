@@ -16,8 +16,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.harness import Table
-from fairground.contracts.model import IMAGENET, Preprocessing
-from fairground.contracts.table import Images
+from fairground.contracts import IMAGENET, Images, Preprocessing
 from fairground.datasets.folder import FolderDataset
 from fairground.evaluation.embed import embed, pretrained_embeddings
 from fairground.evaluation.metric_scores import evaluate

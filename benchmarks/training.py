@@ -12,8 +12,7 @@ import torch
 
 from benchmarks.harness import Table, best_times, milliseconds
 from fairground.records.store import Store
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.settings import parse_overrides
+from fairground.spec import load_run, parse_overrides
 from fairground.studies.executors.processes import ProcessExecutor
 from fairground.studies.scheduler import JOB, Scheduler
 from fairground.training.assemble import assemble

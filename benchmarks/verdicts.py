@@ -13,12 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness import Table
+from fairground.comparison import (
+    Comparison,
+    Runs,
+    critical_value,
+    in_question,
+    layout_of,
+    look,
+    null_distribution_of,
+    scatter_of,
+)
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.comparison_result import Comparison
-from fairground.comparison.null_distribution import critical_value, null_distribution_of
-from fairground.comparison.paired_table import layout_of, scatter_of
-from fairground.comparison.run_scores import Runs
-from fairground.comparison.seed_waves import in_question, look
 from fairground.spec.study_spec import UntilSettledSpec
 
 PAGE = Path(__file__).parent.parent / "docs" / "fairness.md"

@@ -20,8 +20,7 @@ FILES = {
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
-from fairground.contracts.loss import Triplets, Tuples
+from fairground.contracts import Loss, Triplets, Tuples
 from fairground.functional.pair_distances import normalize
 
 
@@ -47,8 +46,7 @@ class PullLoss(Loss):
 import torch
 from torch import Tensor
 
-from fairground.contracts.miner import Miner
-from fairground.contracts.loss import Triplets
+from fairground.contracts import Miner, Triplets
 
 
 class NextRowMiner(Miner):
@@ -109,8 +107,7 @@ class FoundFirstMetric(RankingMetric):
 
 import numpy as np
 
-from fairground.contracts.table import Dataset
-from fairground.contracts.table import ImageTable
+from fairground.contracts import Dataset, ImageTable
 from fairground.loading.image_dataset import ImagesInMemory
 
 

@@ -27,8 +27,8 @@ from layout import DESCRIPTION, TABLE
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from fairground.contracts.dataset import ImageTable
 from fairground.contracts.model import Trunk
-from fairground.contracts.table import ImageTable
 from fairground.datasets.table import TableDataset
 from fairground.errors import DataError, FairgroundError, require
 from fairground.evaluation.embed import embed_blocks

@@ -6,8 +6,7 @@ import pytest
 from PIL import Image
 
 from fairground.audit.audit import audit_in_detail
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.settings import parse_overrides
+from fairground.spec import load_run, parse_overrides
 from fairground.training.assemble import build
 from tests.datasets.pictures import class_folders, picture
 

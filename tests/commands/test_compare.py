@@ -6,8 +6,7 @@ import pytest
 
 import fairground as fg
 from fairground.comparison.compare_values import compare_values
-from fairground.records.record import RunRecord
-from fairground.records.store import Store
+from fairground.records import RunRecord, Store
 from fairground.reporting import comparison_text
 from tests.commands.test_commands import fairground, output_of
 from tests.comparison.methods import method

@@ -18,9 +18,7 @@ from fairground.errors import InputError
 from fairground.heads.pca import PcaHead
 from fairground.records.record import Finding
 from fairground.reporting.run_set import methods_of
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.run_names import data_name
-from fairground.spec.settings import parse_overrides
+from fairground.spec import data_name, load_run, parse_overrides
 from tests.datasets.pictures import class_folders
 from tests.records.factory import make_record
 

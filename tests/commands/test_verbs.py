@@ -15,8 +15,7 @@ import fairground as fg
 from fairground.commands.keyword_overrides import keyword_overrides
 from fairground.errors import InputError
 from fairground.records.store import Store
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.run_names import name_of
+from fairground.spec import load_run, name_of
 from fairground.training.loop import StoppedError
 from tests.commands.test_commands import fairground, output_of
 from tests.commands.test_study import STUDY

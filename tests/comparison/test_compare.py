@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairground.comparison import paired_table
+from fairground.comparison import CAUTION, PRIOR, Interval, Layout, paired_table, scatter_of, t_interval
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.comparison_result import Interval, t_interval
-from fairground.comparison.null_distribution import CAUTION
-from fairground.comparison.paired_table import PRIOR, Layout, scatter_of
 from fairground.errors import InputError
 
 #: 20,000 draws know a critical value of two degrees of freedom to about two in a hundred

@@ -9,14 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from fairground.comparison import FLAGS, RULES, check_fairness, join_folds
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.fairness_flags import FLAGS, check_fairness
-from fairground.comparison.fairness_rules import RULES
-from fairground.comparison.run_scores import join_folds
 from fairground.errors import InputError
 from fairground.records.record import KnownBug, PretrainedWeights, Score
-from fairground.spec.search_ranges import Choice, Integer, LogReal, Real
-from fairground.spec.study_spec import SearchProcedure
+from fairground.spec import Choice, Integer, LogReal, Real, SearchProcedure
 from tests.commands.test_commands import fairground
 from tests.comparison.methods import ON_TEST, method, searched
 from tests.records.factory import make_provenance

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairground.comparison.generality import generality_of
-from fairground.comparison.null_distribution import CAUTION
+from fairground.comparison import CAUTION, generality_of
 
 
 def study(random, k, n_seeds, n_classes, *, seeds, classes, rest, lead=0.0):

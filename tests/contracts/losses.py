@@ -7,8 +7,7 @@ import torch
 
 from fairground.contracts.loss import Pairs, Triplets
 from fairground.errors import InputError
-from fairground.spec.catalogue import find, list_room
-from fairground.spec.search_ranges import Choice, LogReal, Real
+from fairground.spec import Choice, LogReal, Real, find, list_room
 from tests.losses import fixtures
 
 N_CLASSES, DIMENSION = 6, 5

@@ -7,8 +7,7 @@ import torch
 
 from fairground.contracts.loss import Triplets
 from fairground.errors import InputError
-from fairground.spec.catalogue import find
-from fairground.spec.search_ranges import Choice
+from fairground.spec import Choice, find
 from tests.contracts.losses import DIMENSION, N_CLASSES, NAMES, batch, build, built_variants, value_and_gradient
 
 each_loss = pytest.mark.parametrize("name", NAMES)

@@ -8,7 +8,7 @@ import torch
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 
-from fairground.contracts.loss import Loss, LossInputs
+from fairground.contracts import Loss, LossInputs
 from fairground.spec.catalogue import find
 from tests.contracts.losses import NAMES, batch, build, built_variants, random_batch, random_tuples, tuple_kinds
 

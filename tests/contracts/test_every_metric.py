@@ -12,10 +12,8 @@ from fairground.contracts.metric import (
     Verification,
     VerificationMetric,
 )
-from fairground.evaluation import evaluate
-from fairground.evaluation.metric_scores import metric_named
-from fairground.spec.catalogue import list_room
-from fairground.spec.measurement_names import spelled
+from fairground.evaluation import evaluate, metric_named
+from fairground.spec import list_room, spelled
 from tests.metrics.oracle import hit_lists, hits_at, ranking
 
 WORDS = [spelled(name) for name in list_room("metrics")]

@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from fairground.contracts.loss import Triplets
-from fairground.contracts.model import Mixing
+from fairground.contracts import Mixing, Triplets
 from fairground.losses.soft_triple import SoftTripleLoss
 from fairground.spec.catalogue import find, list_room
 from tests.losses.fixtures import F8B, T8B, X

@@ -5,11 +5,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from fairground.contracts.model import IMAGENET, PlannedTransform, Transform
-from fairground.contracts.table import Images
+from fairground.contracts import IMAGENET, Images, PlannedTransform, Transform
 from fairground.loading.image_dataset import ImagesInMemory
-from fairground.spec.catalogue import list_names
-from fairground.spec.run_spec import ComponentSpec
+from fairground.spec import ComponentSpec, list_names
 from fairground.training.assemble import build
 
 N = 37

@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from fairground.contracts.model import Mixing, Trunk, mix
-from fairground.spec.catalogue import find, list_room
-from fairground.spec.declarations import declared
+from fairground.spec import declared, find, list_room
 
 #: what a trunk cannot do without
 SETTINGS: dict[str, dict[str, object]] = {

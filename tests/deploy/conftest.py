@@ -10,8 +10,7 @@ from PIL import Image
 from fairground.datasets.icons import IconsDataset
 from fairground.deploy.model_folder import open_model, write_model
 from fairground.records.store import Store
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.settings import parse_overrides
+from fairground.spec import load_run, parse_overrides
 from fairground.training.run import run
 
 WORDS = (

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 import fairground
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.load_study_spec import load_study
+from fairground.spec import load_run, load_study
 from tests.docs.blocks import ELSEWHERE, ROOT, TREATMENT, Block, blocks_of, pages
 from tests.docs.commands import lines_of, treat
 from tests.docs.conftest import Worker

@@ -8,8 +8,7 @@ from xml.dom.minidom import parseString
 
 import pytest
 
-from fairground.spec.catalogue import list_room
-from fairground.spec.declarations import settings_of
+from fairground.spec import list_room, settings_of
 from fairground_site.components import MATHEMATICAL
 from fairground_site.markdown import parse_docstring
 from fairground_site.mathml import formula_html

@@ -9,9 +9,7 @@ import pytest
 
 import fairground_site
 from fairground.papers.published_numbers import published_rows
-from fairground.spec.catalogue import ROOMS, list_room
-from fairground.spec.declarations import declared, settings_of
-from fairground.spec.load_run_spec import protocol_names
+from fairground.spec import ROOMS, declared, list_room, protocol_names, settings_of
 from fairground_site.choosing import PAGE, with_table
 from fairground_site.commands import command_page, commands, examples
 from fairground_site.components import MATHEMATICAL, component_page, component_pages

@@ -14,9 +14,7 @@ from typer.testing import CliRunner
 from fairground.commands.main import app
 from fairground.datasets.icons import IconsDataset
 from fairground.records.store import Store
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.load_study_spec import load_study
-from fairground.spec.settings import parse_overrides
+from fairground.spec import load_run, load_study, parse_overrides
 from fairground.studies.executors.executor import InlineExecutor
 from fairground.studies.run_study import run_study
 from fairground.training.run import run

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from fairground.errors import InputError
-from fairground.evaluation import Bootstrap, EmbeddingView, evaluate_in_detail
-from fairground.evaluation.metric_scores import evaluate
+from fairground.evaluation import Bootstrap, EmbeddingView, evaluate, evaluate_in_detail
 
 
 def test_an_interval_of_a_mean_is_as_wide_as_theory_says():

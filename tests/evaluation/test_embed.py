@@ -5,8 +5,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler, normalize
 from torch import Tensor, nn
 
-from fairground.contracts.model import Transform
-from fairground.contracts.table import Images
+from fairground.contracts import Images, Transform
 from fairground.errors import InputError
 from fairground.evaluation.embed import embed, embed_blocks, pretrained_embeddings
 from fairground.loading.image_dataset import ImagesInMemory

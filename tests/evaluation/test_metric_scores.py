@@ -5,8 +5,7 @@ from pytorch_metric_learning.utils.accuracy_calculator import AccuracyCalculator
 
 from fairground.contracts.metric import RankingMetric
 from fairground.errors import DataError, InputError
-from fairground.evaluation import EmbeddingView, evaluate, evaluate_in_detail, score_file
-from fairground.evaluation.metric_scores import metric_named
+from fairground.evaluation import EmbeddingView, evaluate, evaluate_in_detail, metric_named, score_file
 from fairground.metrics import FnmrMetric, MapAtRMetric, MapMetric, NdcgMetric, RecallMetric
 from tests.metrics.oracle import average_precision, hit_lists
 

@@ -6,8 +6,7 @@ Arguments: the home, how many runs, and the executor. Every epoch a run tells of
 import sys
 from pathlib import Path
 
-from fairground.records.record import RunRecord
-from fairground.records.store import Store
+from fairground.records import RunRecord, Store
 from fairground.spec.run_spec import RunSpec
 from fairground.studies.executors.executor import executor_named
 from fairground.studies.scheduler import JOB, Scheduler

@@ -1,14 +1,7 @@
 import pytest
 import torch
 
-from fairground.functional.pairs import pair_masks
-from fairground.functional.triplets import (
-    active_counts,
-    classmates,
-    quadruplet_hinges,
-    triplet_at,
-    triplet_hinges,
-)
+from fairground.functional import active_counts, classmates, pair_masks, quadruplet_hinges, triplet_at, triplet_hinges
 from tests.kernels import by_loops
 from tests.losses.fixtures import F8
 from tests.miners.oracle import all_triplets, triplet_list

@@ -13,10 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from fairground.spec.adaptation_spec import AdaptationSpec
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.run_names import to_plain
-from fairground.spec.settings import parse_overrides
+from fairground.spec import AdaptationSpec, load_run, parse_overrides, to_plain
 from fairground.training.adaptation import Workbench
 from tests.golden.command import printed
 from tests.golden.machine import RELATIVE, read, write

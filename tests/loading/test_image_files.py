@@ -9,9 +9,7 @@ import torch
 from PIL import Image
 
 from fairground.errors import DataError, InputError
-from fairground.loading.decoding import n_threads
-from fairground.loading.image_dataset import ImageFiles, ImagesInMemory
-from fairground.loading.transform_steps import resize_shorter_side
+from fairground.loading import ImageFiles, ImagesInMemory, n_threads, resize_shorter_side
 from tests.loading.pictures import photo, photo_files
 
 SIZES = [(40, 60), (50, 30), (33, 33), (20, 90)]

@@ -144,8 +144,7 @@ def test_a_full_or_forbidden_disk_is_said(tmp_path: Path, monkeypatch: pytest.Mo
 BUILDER = """
 import sys, time
 from pathlib import Path
-from fairground.loading import prepared_images
-from fairground.loading.image_dataset import ImageFiles
+from fairground.loading import ImageFiles, prepared_images
 prepared_images._CHUNK_BYTES = 1
 root = Path(sys.argv[1])
 def tell(done, total):

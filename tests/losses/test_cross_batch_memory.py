@@ -2,8 +2,7 @@ import pytest
 import torch
 
 from fairground.losses import ContrastiveLoss, CrossBatchMemoryLoss, TripletLoss
-from fairground.spec.catalogue import find, list_room
-from fairground.spec.load_run_spec import load_run
+from fairground.spec import find, list_room, load_run
 from tests.losses import oracles
 from tests.losses.fixtures import F8, F8B, X
 

@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fairground.spec.run_names import to_plain
-from fairground.spec.run_spec import RunSpec
+from fairground.spec import RunSpec, to_plain
 
 TEXT = (Path(__file__).parents[2] / "docs" / "migration.md").read_text(encoding="utf-8")
 

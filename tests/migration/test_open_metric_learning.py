@@ -7,8 +7,7 @@ import torch
 from fairground.datasets import TableDataset
 from fairground.losses import ArcFaceLoss, TripletLoss
 from fairground.miners import AllTuplesMiner, HardestMiner
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.settings import parse_overrides
+from fairground.spec import load_run, parse_overrides
 from fairground.splits import ListedSplit
 from fairground.training.run import run
 from tests.datasets.pictures import picture

@@ -5,9 +5,7 @@ import typer
 
 from fairground.commands import main
 from fairground.commands.main import app
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.load_study_spec import load_study
-from fairground.spec.settings import parse_overrides
+from fairground.spec import load_run, load_study, parse_overrides
 from tests.migration.page import TEXT, commands, quoted, section, table, value_at
 
 PAGE = section("powerful-benchmarker")

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.settings import parse_overrides
+from fairground.spec import load_run, parse_overrides
 from tests.migration.page import blocks, quoted, section, table, value_at
 
 PAGE = section("Revisiting Deep Metric Learning")

@@ -8,8 +8,7 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from fairground.contracts.loss import Pairs, Triplets
-from fairground.contracts.miner import Miner
+from fairground.contracts import Miner, Pairs, Triplets
 
 Triplet = tuple[int, int, int]
 Pair = tuple[int, int]

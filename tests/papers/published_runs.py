@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from fairground.papers.expected_runs import ExpectedRuns
 from fairground.papers.published_numbers import PublishedRow
 from fairground.records.record import RunRecord, Score
-from fairground.spec.run_names import to_plain
-from fairground.spec.study_spec import UNSAID
+from fairground.spec import UNSAID, to_plain
 from fairground.studies.final_runs import Selected
 from fairground.studies.run_study import JobResult, joined_record
 from tests.records.factory import hashed, make_record

@@ -10,8 +10,7 @@ from fairground.papers.expected_runs import FREE, TRAINING, ExpectedRuns, expect
 from fairground.papers.published_numbers import PublishedRow, published_rows
 from fairground.papers.reproduction import PublishedVerdict, compare_with_published, repeats_of
 from fairground.reporting.study_results import from_study
-from fairground.spec.settings import Value
-from fairground.spec.study_spec import UNSAID
+from fairground.spec import UNSAID, Value
 from fairground.studies.run_study import JobResult
 from tests.papers.published_runs import result_of
 

@@ -14,8 +14,7 @@ from fairground.papers.published_numbers import (
     published_rows,
     published_tables,
 )
-from fairground.spec.catalogue import list_room
-from fairground.spec.load_run_spec import presets
+from fairground.spec import list_room, presets
 
 #: rows × columns of each table less its empty cells, counted on the page
 COUNTS = {

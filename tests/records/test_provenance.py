@@ -4,8 +4,7 @@ import time
 import numpy as np
 
 import fairground
-from fairground.records import provenance
-from fairground.records.provenance import Clock, code_version
+from fairground.records import Clock, code_version, provenance
 from tests.patience import PATIENCE
 
 

@@ -7,9 +7,7 @@ import pytest
 
 from fairground.errors import StoreError
 from fairground.records.record import Finding, KnownBug, PretrainedWeights, RunRecord, Score, Selection
-from fairground.spec.run_names import to_plain
-from fairground.spec.search_ranges import Choice, Integer, LogReal, Real
-from fairground.spec.study_spec import SearchProcedure, SeedProcedure, UntilSettledSpec
+from fairground.spec import Choice, Integer, LogReal, Real, SearchProcedure, SeedProcedure, UntilSettledSpec, to_plain
 from tests.records.factory import make_provenance, make_record
 
 FINDING = Finding(sign="collapse", epoch=2, step=40, sentence="all is one", remedy="lower optimiser.lr (1 now) tenfold")

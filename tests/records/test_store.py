@@ -12,9 +12,7 @@ from pathlib import Path
 import pytest
 
 from fairground.errors import DamageWarning, InputError, StoreError
-from fairground.records.record import RunRecord, Score, Selection
-from fairground.records.run_folder import RunFolder
-from fairground.records.store import FILE_NAME, Store
+from fairground.records import FILE_NAME, RunFolder, RunRecord, Score, Selection, Store
 from tests.records.factory import make_record
 
 

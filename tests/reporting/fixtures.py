@@ -10,9 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from fairground.files import write_with_digest
-from fairground.records.arrays import write_arrays
-from fairground.records.record import RunRecord, Score
-from fairground.records.run_folder import RunFolder
+from fairground.records import RunFolder, RunRecord, Score, write_arrays
 from fairground.reporting.live_pages import Watch, WatchServer, choose
 from fairground.reporting.run_set import RunSet
 from fairground.studies.study_folder import Trial

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from fairground.errors import InputError
-from fairground.records.arrays import write_arrays
-from fairground.records.run_folder import RunFolder
+from fairground.records import RunFolder, write_arrays
 from fairground.reporting.comparison_text import compare_records, how_to_read, sentence_in
 from fairground.reporting.page import inputs_of, page_text, sections_of
 from fairground.reporting.run_set import ClassScores, RunSet, methods_of

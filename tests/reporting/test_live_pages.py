@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from fairground.errors import InputError, StoreError
-from fairground.records.run_folder import RunFolder, locked
-from fairground.records.store import Store
+from fairground.records import RunFolder, Store, locked
 from fairground.reporting import live_pages
 from fairground.reporting.live_pages import Watch, WatchServer, choose, run_card, study_card
 from fairground.reporting.page import page_text

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from fairground.papers.published_numbers import claimed_gain, claims_on
-from fairground.records.arrays import write_arrays
-from fairground.records.record import EpochRow, Score
-from fairground.records.run_folder import RunFolder
+from fairground.records import EpochRow, RunFolder, Score, write_arrays
 from fairground.reporting.figures import improvement, metric_agreement
 from fairground.reporting.result_table import ResultTable
 from tests.reporting.figure_runs import changed, inputs, run

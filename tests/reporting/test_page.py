@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from fairground.errors import DamageWarning, InputError
-from fairground.records.arrays import write_arrays
-from fairground.records.run_folder import RunFolder
+from fairground.records import RunFolder, write_arrays
 from fairground.reporting.page import build_page, page_text, picture
 from fairground.reporting.run_set import RunSet, with_ensembles_apart
 from tests.records.factory import hashed, make_record

@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairground.records.arrays import write_arrays
-from fairground.records.run_folder import RunFolder
+from fairground.records import RunFolder, write_arrays
 from fairground.reporting.figure import FigureInputs, figures_of, write_figures
 from fairground.reporting.figures import effects_of_settings, embedding_map, regularisation, scores_and_ranks
 from fairground.reporting.page import inputs_of

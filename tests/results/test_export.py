@@ -6,8 +6,7 @@ from pathlib import Path
 from studies.results.export import export
 from studies.results.records import read_runs
 
-from fairground.spec.load_study_spec import load_study
-from fairground.spec.settings import parse_overrides
+from fairground.spec import load_study, parse_overrides
 from fairground.studies.executors.executor import executor_named
 from fairground.studies.run_study import run_study
 

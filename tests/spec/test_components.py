@@ -9,8 +9,7 @@ import pytest
 
 from fairground.contracts.metric import Metric
 from fairground.errors import InputError
-from fairground.spec import catalogue
-from fairground.spec.declarations import SUPPLIED, check_settings, declared, reference_of, settings_of
+from fairground.spec import SUPPLIED, catalogue, check_settings, declared, reference_of, settings_of
 
 COMPONENTS = [(room, name) for room in catalogue.ROOMS for name in catalogue.list_room(room)]
 

@@ -6,10 +6,7 @@ import pytest
 
 from fairground.commands.protocol import card_of
 from fairground.papers.published_numbers import published_rows
-from fairground.spec.declaration_card import changes, declaration
-from fairground.spec.load_run_spec import load_run, protocol_names
-from fairground.spec.run_spec import RunSpec
-from fairground.spec.settings import parse_overrides
+from fairground.spec import RunSpec, changes, declaration, load_run, parse_overrides, protocol_names
 
 
 def spec(protocol: str, *words: str) -> RunSpec:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from fairground.spec.load_study_spec import load_study, study_names
-from fairground.spec.study_spec import UNSAID, jobs_of
+from fairground.spec import UNSAID, jobs_of, load_study, study_names
 
 MINIATURES = [name for name in study_names() if name.startswith(("laptop/", "features/"))]
 

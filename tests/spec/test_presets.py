@@ -9,11 +9,7 @@ from importlib import resources
 import pytest
 
 from fairground.errors import InputError
-from fairground.spec.catalogue import find, list_room
-from fairground.spec.declarations import settings_of
-from fairground.spec.load_run_spec import load_run, presets
-from fairground.spec.run_spec import OptimiserSpec, TrainingSpec
-from fairground.spec.settings import fit
+from fairground.spec import OptimiserSpec, TrainingSpec, find, fit, list_room, load_run, presets, settings_of
 
 TABLES = tomllib.loads(
     resources.files("fairground").joinpath("papers", "protocols", "presets.toml").read_text(encoding="utf-8")

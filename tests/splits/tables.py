@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable
+from fairground.contracts.dataset import ImageTable
 from fairground.loading.image_dataset import ImagesInMemory
 
 

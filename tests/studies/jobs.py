@@ -6,8 +6,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from fairground.records.provenance import Clock
-from fairground.records.record import EpochRow, RunRecord, Score
+from fairground.records import Clock, EpochRow, RunRecord, Score
 from fairground.spec.run_names import canonical_json, method_of, name_of, to_plain
 
 

@@ -6,9 +6,7 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.records.store import Store
-from fairground.spec.load_study_spec import load_study
-from fairground.spec.search_ranges import Choice, Integer, LogReal, Real, contains
-from fairground.spec.study_spec import SearchProcedure, jobs_of
+from fairground.spec import Choice, Integer, LogReal, Real, SearchProcedure, contains, jobs_of, load_study
 from fairground.studies.hyperparameter_search import suggest
 from fairground.studies.plan import cost_probes
 from fairground.studies.study_folder import Trial

@@ -5,9 +5,7 @@ from pathlib import Path
 import pytest
 
 from fairground.records.store import Store
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.load_study_spec import load_study, study_names
-from fairground.spec.settings import parse_overrides
+from fairground.spec import load_run, load_study, parse_overrides, study_names
 from fairground.studies.plan import measured_speeds, plan_of, work_of
 from tests.records.factory import make_record
 

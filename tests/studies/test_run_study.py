@@ -16,8 +16,7 @@ import pytest
 from fairground.errors import SealError, StoreError
 from fairground.records.store import Store
 from fairground.reporting.study_results import results_plain, results_text, write_study_page
-from fairground.spec.load_study_spec import load_study
-from fairground.spec.study_spec import jobs_of, study_hash
+from fairground.spec import jobs_of, load_study, study_hash
 from fairground.studies.executors.executor import executor_named
 from fairground.studies.final_runs import Seal, Selected, select
 from fairground.studies.hyperparameter_search import search

@@ -6,10 +6,8 @@ import time
 import pytest
 
 from fairground.errors import StoreError
-from fairground.records.run_folder import RunFolder, locked
-from fairground.records.store import Store
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.run_names import name_of
+from fairground.records import RunFolder, Store, locked
+from fairground.spec import load_run, name_of
 from fairground.studies.executors.executor import InlineExecutor
 from fairground.studies.scheduler import Request, Scheduler
 from tests.patience import PATIENCE

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fairground.spec.search_ranges import Choice, Integer, LogReal, Real
-from fairground.spec.study_spec import SearchProcedure
+from fairground.spec import Choice, Integer, LogReal, Real, SearchProcedure
 from fairground.studies.hyperparameter_search import suggest
 from fairground.studies.study_folder import Trial
 

@@ -8,12 +8,10 @@ import pytest
 from fairground.comparison.compare_values import compare_values
 from fairground.comparison.fairness_flags import check_fairness
 from fairground.errors import InputError
-from fairground.records.record import RunRecord
-from fairground.records.store import Store
+from fairground.records import RunRecord, Store
 from fairground.reporting.page import page_text
 from fairground.reporting.study_results import from_study, results_plain, tables_of
-from fairground.spec.load_study_spec import load_study
-from fairground.spec.study_spec import SeedProcedure, UntilSettledSpec, study_hash
+from fairground.spec import SeedProcedure, UntilSettledSpec, load_study, study_hash
 from fairground.studies.plan import plan_of
 from fairground.studies.run_study import results_so_far, status_of, waves_so_far
 from fairground.studies.study_folder import stored_study

@@ -8,8 +8,7 @@ from pathlib import Path
 import torch
 
 from fairground.records.training_events import BatchTrained
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.settings import parse_overrides
+from fairground.spec import load_run, parse_overrides
 from fairground.training.run import run
 from fairground.training.torchrun_group import joined
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fairground.records.record import RunRecord
-from fairground.records.training_events import Listener
+from fairground.records import Listener, RunRecord
 from fairground.spec.run_spec import RunSpec
 from fairground.training.run import run
 

@@ -10,8 +10,7 @@ from fairground.errors import SealError
 from fairground.functional.principal_components import principal_axes, principal_axes_of_few
 from fairground.recommendation.candidates import Candidate, plain
 from fairground.recommendation.cross_validation import ClassFolds, cross_validate
-from fairground.spec.adaptation_spec import ALL
-from fairground.spec.load_run_spec import load_run
+from fairground.spec import ALL, load_run
 from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench, round_robin
 from fairground.training.stage_cache import PLAIN
 from tests.commands.quick_race import write_features

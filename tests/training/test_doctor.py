@@ -10,8 +10,7 @@ from torch import nn
 
 from fairground.records.record import EpochRow, Finding, RunRecord
 from fairground.records.training_events import Event, SignFound
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.settings import parse_overrides
+from fairground.spec import load_run, parse_overrides
 from fairground.training.doctor import SIGNS, EpochCheck, History, Observation, ProxyUsage, WatchedRun
 from fairground.training.run import run
 from tests.training.ill_losses import ILL

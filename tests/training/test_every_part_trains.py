@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from fairground.errors import DataError
-from fairground.spec.catalogue import list_room
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.settings import parse_overrides
+from fairground.spec import list_room, load_run, parse_overrides
 from fairground.training.run import run
 from tests.training.stopping import stop_and_resume
 from tests.training.tiny import TINY, tiny

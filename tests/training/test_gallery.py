@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairground.contracts.table import ImageTable
+from fairground.contracts.dataset import ImageTable
 from fairground.loading.image_dataset import ImagesInMemory
 from fairground.training.measure import gallery_of
 

@@ -7,9 +7,7 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.run_spec import RunSpec
-from fairground.spec.settings import parse_overrides
+from fairground.spec import RunSpec, load_run, parse_overrides
 from fairground.training.assemble import assemble, start_head
 from fairground.training.run import run
 from tests.training.stopping import stop_and_resume

@@ -5,9 +5,7 @@ import torch
 from torch import nn
 
 from fairground.errors import InputError
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.run_spec import OptimiserSpec
-from fairground.spec.settings import parse_overrides
+from fairground.spec import OptimiserSpec, load_run, parse_overrides
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.loop import Training

@@ -7,8 +7,7 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.records.run_folder import RunFolder
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.settings import parse_overrides
+from fairground.spec import load_run, parse_overrides
 from fairground.training.run import run
 from tests.datasets import pictures
 

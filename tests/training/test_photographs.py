@@ -5,9 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.run_spec import RunSpec
-from fairground.spec.settings import parse_overrides
+from fairground.spec import RunSpec, load_run, parse_overrides
 from tests.loading.pictures import photo
 from tests.training.stopping import stop_and_resume
 

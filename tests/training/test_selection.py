@@ -8,14 +8,9 @@ import torch
 from fairground.comparison.fairness_flags import check_fairness
 from fairground.contracts.metric import Verification, VerificationMetric
 from fairground.errors import InputError
-from fairground.evaluation import evaluate
-from fairground.evaluation.embed import pretrained_embeddings
-from fairground.records.record import RunRecord, Selection
-from fairground.records.run_folder import RunFolder
-from fairground.spec.declaration_card import declaration
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.run_names import name_of
-from fairground.spec.settings import parse_overrides
+from fairground.evaluation import evaluate, pretrained_embeddings
+from fairground.records import RunFolder, RunRecord, Selection
+from fairground.spec import declaration, load_run, name_of, parse_overrides
 from fairground.training.run import run
 from tests.training.tiny import tiny
 

@@ -13,8 +13,7 @@ from safetensors.torch import load_file
 
 from fairground.errors import InputError
 from fairground.records.store import Store
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.settings import parse_overrides
+from fairground.spec import load_run, parse_overrides
 from fairground.training.run import run
 from fairground.training.torchrun_group import convert_batch_norms, shard_slice
 from tests.patience import PATIENCE

@@ -1,8 +1,6 @@
 """A run that takes a second, for tests of the whole walk."""
 
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.run_spec import RunSpec
-from fairground.spec.settings import parse_overrides
+from fairground.spec import RunSpec, load_run, parse_overrides
 
 TINY = (
     "data=synthetic",

@@ -8,11 +8,9 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from fairground.contracts.model import IMAGENET, Preprocessing, Transform
-from fairground.contracts.table import Images
+from fairground.contracts import IMAGENET, Images, Preprocessing, Transform
 from fairground.errors import InputError
-from fairground.loading.image_dataset import ImageFiles
-from fairground.loading.prepared_images import PreparedImages
+from fairground.loading import ImageFiles, PreparedImages
 from fairground.transforms.mlrc2020 import Mlrc2020Transform
 from fairground.transforms.photographs import PhotographsTransform
 from fairground.transforms.plain import PlainTransform

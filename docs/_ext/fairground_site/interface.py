@@ -72,7 +72,7 @@ PUBLIC: Mapping[str, Sequence[tuple[str, str]]] = {
         ("fairground.contracts.sampler", "BatchSampler"),
         ("fairground.contracts.metric", "RankingMetric"),
         ("fairground.contracts.analysis", "Analysis"),
-        ("fairground.contracts.table", "Dataset"),
+        ("fairground.contracts.dataset", "Dataset"),
         ("fairground.contracts.loss", "Pairs"),
         ("fairground.contracts.loss", "Triplets"),
     ),

@@ -12,7 +12,7 @@ import numpy as np
 from fairground.audit import copies
 from fairground.audit.copies import AuditRows, Copies, Progress
 from fairground.audit.label_errors import LabelSuspect
-from fairground.contracts.table import Dataset, ImageTable
+from fairground.contracts.dataset import Dataset, ImageTable
 from fairground.errors import require
 from fairground.files import shown, write_atomically
 from fairground.loading.image_dataset import ImageFiles, PhotoDataset

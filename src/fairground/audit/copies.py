@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
-from fairground.contracts.table import Images, ImageTable
+from fairground.contracts.dataset import Images, ImageTable
 from fairground.errors import DataError
 from fairground.files import read_bytes
 from fairground.loading import ImageFiles, for_each, shrunk_picture

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from fairground.audit.copies import AuditRows, Progress
-from fairground.contracts.table import Images
+from fairground.contracts.dataset import Images
 from fairground.errors import DataError, require
 from fairground.evaluation.embed import embed_blocks
 from fairground.transforms.plain import PlainTransform

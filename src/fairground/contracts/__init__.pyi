@@ -3,14 +3,18 @@ from fairground.contracts.analysis import Analysis
 from fairground.contracts.analysis import EmbeddingSpace
 from fairground.contracts.analysis import Findings
 from fairground.contracts.choices import ChecksChoices
-from fairground.contracts.loss import KernelResult
+from fairground.contracts.dataset import Dataset
+from fairground.contracts.dataset import ImageTable
+from fairground.contracts.dataset import Images
+from fairground.contracts.kernel_or_formula import KernelResult
+from fairground.contracts.kernel_or_formula import LossInputs
+from fairground.contracts.kernel_or_formula import by_kernel_or_formula
+from fairground.contracts.kernel_or_formula import is_eager
 from fairground.contracts.loss import Loss
-from fairground.contracts.loss import LossInputs
 from fairground.contracts.loss import Pairs
 from fairground.contracts.loss import Triplets
 from fairground.contracts.loss import Tuples
 from fairground.contracts.loss import as_pairs
-from fairground.contracts.loss import is_eager
 from fairground.contracts.loss import require_batch
 from fairground.contracts.metric import ClusteringMetric
 from fairground.contracts.metric import Contingency
@@ -40,11 +44,8 @@ from fairground.contracts.regulariser import Regulariser
 from fairground.contracts.sampler import BatchSampler
 from fairground.contracts.sampler import Labels
 from fairground.contracts.sampler import label_tensor
-from fairground.contracts.table import Dataset
-from fairground.contracts.table import ImageTable
-from fairground.contracts.table import Images
-from fairground.contracts.table import Split
-from fairground.contracts.table import SplitRows
+from fairground.contracts.split import Split
+from fairground.contracts.split import SplitRows
 
 __all__ = [
     "AffineHead",
@@ -89,6 +90,7 @@ __all__ = [
     "Verification",
     "VerificationMetric",
     "as_pairs",
+    "by_kernel_or_formula",
     "is_eager",
     "label_tensor",
     "mix",

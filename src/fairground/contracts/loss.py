@@ -1,19 +1,17 @@
 """What every loss is: embeddings and labels in, one differentiable number out; and the tuples a miner may hand it.
 
 A loss is its *formula*, in plain torch. It may have a *kernel*: the same number together with its gradient, fast on a
-processor. `forward` takes the kernel where a first derivative is all that can be asked for, and the formula elsewhere:
-on accelerators, under `torch.compile`, under `torch.func`, and for second derivatives.
+processor; `kernel_or_formula.py` chooses between them.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
 
-import torch
 from torch import Generator, Tensor, nn
 
 from fairground.contracts.choices import ChecksChoices
+from fairground.contracts.kernel_or_formula import KernelResult, LossInputs, by_kernel_or_formula, is_eager
 from fairground.errors import require
 from fairground.spec.search_ranges import Integer, LogReal, Range, Real
 
@@ -56,23 +54,6 @@ def as_pairs(tuples: Tuples) -> Pairs:
     return Pairs(tuples.anchor, tuples.positive, tuples.anchor, tuples.negative)
 
 
-class LossInputs(NamedTuple):
-    """What a kernel is given: checked `embeddings` (n, d) in float32 or float64, `labels` (n,) in int64."""
-
-    embeddings: Tensor
-    labels: Tensor
-    tuples: Tuples | None = None
-    generator: Generator | None = None
-
-
-class KernelResult(NamedTuple):
-    """A loss, its gradient (n, d) by the embeddings, and those by `Loss.parameters()`, in their order."""
-
-    value: Tensor
-    gradient: Tensor
-    parameter_gradients: tuple[Tensor, ...] = ()
-
-
 class Loss(ChecksChoices, nn.Module, ABC):
     """A training objective over one batch.
 
@@ -101,20 +82,14 @@ class Loss(ChecksChoices, nn.Module, ABC):
         if tuples is not None and not isinstance(tuples, self.accepts):
             kinds = " or ".join(kind.__name__ for kind in self.accepts) or "no tuples"
             require(False, f"{type(self).__name__} takes {kinds} from a miner; got {type(tuples).__name__}")
-        # Half precision cannot hold squared distances or exponentials: the arithmetic of a loss is float32 at least.
-        wide = embeddings.float() if embeddings.dtype in (torch.float16, torch.bfloat16) else embeddings
         labels = labels.long()
-        if not is_eager() or not wide.is_cpu:
-            with _without_autocast(wide):
-                return self.formula(wide, labels, tuples, generator=generator)
-        if self.n_classes is not None and labels.is_cpu and len(labels):
+        if self.n_classes is not None and is_eager() and embeddings.is_cpu and labels.is_cpu and len(labels):
             low, high = (int(label) for label in labels.aminmax())
             if low < 0 or high >= self.n_classes:
                 name = type(self).__module__.rpartition(".")[2]
                 known = f"the labels 0 to {self.n_classes - 1}, one for each of its {self.n_classes} classes"
                 require(False, f"{name} knows {known}; got {low if low < 0 else high}")
-        with _without_autocast(wide):
-            return self._eager(wide, labels, tuples, generator)
+        return by_kernel_or_formula(self, embeddings, labels, tuples, generator)
 
     @abstractmethod
     def formula(
@@ -134,23 +109,6 @@ class Loss(ChecksChoices, nn.Module, ABC):
         """Return a sentence for every switch in use that reproduces a known bug of published code."""
         return ()
 
-    def _eager(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        """Return the loss by the kernel if there is one for these settings, by the formula if not."""
-        replay = _copy(generator) if self.is_random else None
-        with torch.no_grad():
-            result = self.kernel(LossInputs(embeddings, labels, tuples, generator))
-        if result is None:
-            return self.formula(embeddings, labels, tuples, generator=generator)
-        parameters = dict(self.named_parameters("loss")) if self.is_learnable else {}
-
-        def formula(embeddings: Tensor, *values: Tensor) -> Tensor:
-            given = dict(zip(parameters, values, strict=True))
-            inputs = (embeddings, labels, tuples, None if replay is None else _copy(replay))
-            with _without_autocast(embeddings):
-                return torch.func.functional_call(_Formula(self), given, inputs)  # type: ignore[no-any-return]
-
-        return _kernel_step(result, formula, embeddings, *parameters.values())
-
 
 def require_batch(part: object, embeddings: Tensor, labels: Tensor) -> None:
     """Refuse, in the name of a loss or a miner, what is not a batch."""
@@ -160,58 +118,3 @@ def require_batch(part: object, embeddings: Tensor, labels: Tensor) -> None:
         require(embeddings.ndim == 2, f"{name} takes embeddings of shape (n, d); got {tuple(embeddings.shape)}")
         require(not labels.is_floating_point(), f"{name} takes integer labels; got {labels.dtype}")
         require(False, f"{name} takes one label per embedding; got {tuple(labels.shape)} labels for {n} embeddings")
-
-
-class _Formula(nn.Module):
-    """A loss as a module that calls its formula, so that other tensors can stand in for its parameters."""
-
-    def __init__(self, loss: Loss) -> None:
-        super().__init__()
-        self.loss = loss
-
-    def forward(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        return self.loss.formula(embeddings, labels, tuples, generator=generator)
-
-
-class _KernelStep(torch.autograd.Function):
-    """One step of autograd around a kernel's result; differentiated twice, it is a step around the formula."""
-
-    @staticmethod
-    def forward(ctx: Any, result: KernelResult, formula: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
-        ctx.result, ctx.formula = result, formula
-        ctx.save_for_backward(*inputs)
-        return result.value
-
-    @staticmethod
-    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        wanted = ctx.needs_input_grad[2:]
-        if not torch.is_grad_enabled():
-            gradients = (ctx.result.gradient, *ctx.result.parameter_gradients)
-            pairs = zip(gradients, wanted, strict=True)
-            return None, None, *(gradient * upstream if is_wanted else None for gradient, is_wanted in pairs)
-        inputs = ctx.saved_tensors
-        chosen = [tensor for tensor, is_wanted in zip(inputs, wanted, strict=True) if is_wanted]
-        value = ctx.formula(*inputs)
-        found = iter(torch.autograd.grad(value, chosen, upstream, create_graph=True, materialize_grads=True))
-        return None, None, *(next(found) if is_wanted else None for is_wanted in wanted)
-
-
-# `apply` has no types of its own.
-_kernel_step: Callable[..., Tensor] = _KernelStep.apply
-
-
-def is_eager() -> bool:
-    """Whether operations run at once on plain tensors, neither traced nor transformed."""
-    # torch has no public name for "inside a transform of torch.func"; autograd.Function itself asks this.
-    return not torch.compiler.is_compiling() and not torch._C._are_functorch_transforms_active()
-
-
-def _without_autocast(tensor: Tensor) -> AbstractContextManager[object]:
-    kind = tensor.device.type
-    return torch.autocast(device_type=kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext()
-
-
-def _copy(generator: Generator | None) -> Generator:
-    """Return a generator that will draw what this one, or torch's default one, is about to draw."""
-    source = torch.default_generator if generator is None else generator
-    return Generator(source.device).set_state(source.get_state())

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 import torch
 
-from fairground.contracts.table import Images
+from fairground.contracts.dataset import Images
 from fairground.errors import require
 
 #: what the files of these parts need beside what is defined here

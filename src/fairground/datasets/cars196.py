@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.contracts.table import DataError, ImageTable, require
+from fairground.contracts.dataset import DataError, ImageTable, require
 from fairground.loading.image_dataset import OfficialDataset, class_folder_table, first_with, photo_table
 from fairground.spec.declarations import Counts
 

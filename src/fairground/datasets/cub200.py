@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.contracts.table import DataError, ImageTable, require
+from fairground.contracts.dataset import DataError, ImageTable, require
+from fairground.loading import OfficialDataset
 from fairground.loading import image_dataset as photos
-from fairground.loading.image_dataset import OfficialDataset
 from fairground.spec.declarations import Counts
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from fairground.contracts.table import DataError, Dataset, ImageTable, require
+from fairground.contracts.dataset import DataError, Dataset, ImageTable, require
 from fairground.loading import FeatureRows, held_out, parts_from_words, read_parquet
 from fairground.records.arrays import array_names, map_array, map_npy, read_arrays
 

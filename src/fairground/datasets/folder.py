@@ -14,7 +14,7 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.table import DataError, ImageTable, require
+from fairground.contracts.dataset import DataError, ImageTable, require
 from fairground.loading import PARTS, PhotoDataset, class_folder_table, held_out, photo_table
 from fairground.loading.class_folders import class_folders, sub_folders
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.contracts.table import DataError, Dataset, ImageTable, require
+from fairground.contracts.dataset import DataError, Dataset, ImageTable, require
 from fairground.loading.image_dataset import ImagesInMemory
 from fairground.records.arrays import read_arrays
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.contracts.table import DataError, ImageTable, require
+from fairground.contracts.dataset import DataError, ImageTable, require
 from fairground.loading.image_dataset import OfficialDataset, first_with, photo_table, read_words
 from fairground.spec.declarations import Counts
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.contracts.table import DataError, ImageTable
+from fairground.contracts.dataset import DataError, ImageTable
 from fairground.loading.image_dataset import OfficialDataset, first_with, integers, photo_table, read_words
 from fairground.spec.declarations import Counts
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from fairground.contracts.table import Dataset, ImageTable, require
+from fairground.contracts.dataset import Dataset, ImageTable, require
 from fairground.loading.image_dataset import ImagesInMemory
 
 

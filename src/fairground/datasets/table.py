@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.contracts.table import DataError, ImageTable, require
+from fairground.contracts.dataset import DataError, ImageTable, require
 from fairground.loading import Columns, PhotoDataset, held_out, parts_from_words, photo_table, read_columns
 
 #: column -> the names it may have

@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from fairground.contracts.table import Dataset, ImageTable, require
+from fairground.contracts.dataset import Dataset, ImageTable, require
 from fairground.loading.image_dataset import FeatureRows
 
 #: left, bottom, width and height of every piece of the two classes

@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterator
 from functools import partial
 
-from fairground.contracts.table import Images
+from fairground.contracts.dataset import Images
 from fairground.deploy.inputs import BLOCK, Tell
 from fairground.loading import for_each, shrunk_picture
 

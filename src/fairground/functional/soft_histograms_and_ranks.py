@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from fairground.contracts.loss import is_eager
+from fairground.contracts.kernel_or_formula import is_eager
 
 #: entries of the comparisons of all with all that are looked at together: 64 megabytes of float32
 RANK_BLOCK = 2**24

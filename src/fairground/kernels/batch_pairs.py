@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import torch
 
-from fairground.contracts.loss import KernelResult, LossInputs, as_pairs
+from fairground.contracts import KernelResult, LossInputs, as_pairs
 from fairground.functional import draw_below, memory_blocks
 from fairground.kernels.vector_gradients import kernel_of_products, kernel_of_vectors
 

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, LossInputs
-from fairground.functional.means_and_log_sums import softplus
-from fairground.functional.memory_blocks import is_held
+from fairground.contracts.kernel_or_formula import KernelResult, LossInputs
+from fairground.functional import is_held, softplus
 from fairground.kernels.batch_pairs import BatchPairs, batch_pairs, kernel_of_pairs, one_random_positive
 from fairground.kernels.vector_gradients import kernel_of_distances, kernel_of_products, normalize_rows
 

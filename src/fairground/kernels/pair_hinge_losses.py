@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, LossInputs, Pairs, Triplets, as_pairs
+from fairground.contracts import KernelResult, LossInputs, Pairs, Triplets, as_pairs
 from fairground.functional.memory_blocks import is_held
 from fairground.kernels import vector_gradients
 from fairground.kernels.batch_pairs import BatchPairs, ClassOrder, class_order, kernel_in_blocks

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, LossInputs
+from fairground.contracts.kernel_or_formula import KernelResult, LossInputs
 from fairground.functional.pairs import pair_masks
 from fairground.kernels.batch_pairs import class_order
 from fairground.kernels.vector_gradients import kernel_of_products, no_gradient

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import torch
 
-from fairground.contracts.loss import KernelResult, LossInputs, Triplets
+from fairground.contracts import KernelResult, LossInputs, Triplets
 from fairground.functional.memory_blocks import is_held
 from fairground.kernels import vector_gradients
 from fairground.kernels.batch_pairs import ClassOrder, class_order

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult
+from fairground.contracts.kernel_or_formula import KernelResult
+from fairground.functional import SHORTEST
 from fairground.functional import pair_distances as formula
-from fairground.functional.pair_distances import SHORTEST
 
 
 def normalize_rows(vectors: Tensor) -> tuple[Tensor, Tensor]:

@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from fairground.contracts.table import Dataset, Images, ImageTable
+from fairground.contracts.dataset import Dataset, Images, ImageTable
 from fairground.errors import DataError, PictureError, require
 from fairground.files import open_file, read_text, shown
 from fairground.loading import PreparedImages, for_each, open_picture, picture_size, transform_steps

@@ -17,7 +17,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from fairground.contracts.table import Images
+from fairground.contracts.dataset import Images
 from fairground.errors import DataError, InputError, StoreError, require
 from fairground.files import held, shown, write_atomically
 from fairground.loading import cut, for_each, require_one_size, resize_shorter_side, resized_sizes

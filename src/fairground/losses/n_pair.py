@@ -21,7 +21,8 @@ from typing import Literal
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, as_pairs, is_eager, require
+from fairground.contracts.kernel_or_formula import is_eager
+from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, as_pairs, require
 from fairground.functional.means_and_log_sums import (
     tuplet_terms,
     weighted_logsumexp,

@@ -18,8 +18,7 @@ Departures from the paper
 import torch
 
 from fairground.contracts.miner import Miner, Pairs, Real, require
-from fairground.functional.pairs import pair_masks
-from fairground.functional.random_draws import capped
+from fairground.functional import capped, pair_masks
 from fairground.kernels.vector_gradients import normalize
 
 

@@ -16,8 +16,7 @@ Departures from the paper
 import torch
 
 from fairground.contracts.miner import Miner, Triplets
-from fairground.functional.pairs import pair_masks
-from fairground.functional.random_draws import marked_column
+from fairground.functional import marked_column, pair_masks
 from fairground.kernels.vector_gradients import normalize, squared_distances
 
 

@@ -5,8 +5,7 @@ from typing import NamedTuple
 import torch
 
 from fairground.contracts.sampler import BatchSampler, DataError, Labels, label_tensor, require
-from fairground.functional.pairs import class_groups
-from fairground.functional.random_draws import draw_below
+from fairground.functional import class_groups, draw_below
 
 #: up to this many times the wanted number, shuffling everything is the cheapest way to choose
 _SHUFFLE_WITHIN = 32

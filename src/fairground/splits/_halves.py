@@ -4,7 +4,8 @@ import hashlib
 
 import numpy as np
 
-from fairground.contracts.table import DataError, ImageTable, SplitRows, require
+from fairground.contracts.dataset import DataError, ImageTable, require
+from fairground.contracts.split import SplitRows
 
 
 def class_halves(table: ImageTable) -> tuple[np.ndarray, np.ndarray]:

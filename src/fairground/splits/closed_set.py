@@ -14,7 +14,8 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.table import ImageTable, Split, SplitRows, require
+from fairground.contracts.dataset import ImageTable, require
+from fairground.contracts.split import Split, SplitRows
 from fairground.splits._halves import rows_by_draw
 
 

@@ -15,7 +15,8 @@ Departures from the paper
     own seeds, and no library's random numbers can move a class.
 """
 
-from fairground.contracts.table import ImageTable, Split, SplitRows, require
+from fairground.contracts.dataset import ImageTable, require
+from fairground.contracts.split import Split, SplitRows
 from fairground.splits._halves import class_halves, classes_by_draw, validated_by_draw
 
 

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.contracts.table import DataError, ImageTable, Split, SplitRows, require
+from fairground.contracts.dataset import DataError, ImageTable, require
+from fairground.contracts.split import Split, SplitRows
 from fairground.loading.csv_columns import held_out, parts_from_words, read_columns
 from fairground.splits._halves import classes_by_draw, rows_by_draw
 

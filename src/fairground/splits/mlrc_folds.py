@@ -18,7 +18,8 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.table import DataError, ImageTable, Split, SplitRows, require
+from fairground.contracts.dataset import DataError, ImageTable, require
+from fairground.contracts.split import Split, SplitRows
 
 
 class MlrcFoldsSplit(Split):

@@ -15,7 +15,8 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.table import DataError, ImageTable, Split, SplitRows, require
+from fairground.contracts.dataset import DataError, ImageTable, require
+from fairground.contracts.split import Split, SplitRows
 from fairground.splits._halves import class_halves, rows_to_learn
 
 

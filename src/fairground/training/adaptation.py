@@ -23,8 +23,7 @@ from torch import Tensor, nn
 from fairground.contracts import Head, Images, Loss, Transform, Trunk
 from fairground.errors import DataError, require
 from fairground.evaluation.embed import embed
-from fairground.functional.principal_components import principal_axes, principal_axes_of_few
-from fairground.functional.scatter_of_classes import class_scatter
+from fairground.functional import class_scatter, principal_axes, principal_axes_of_few
 from fairground.heads.pca import PcaHead
 from fairground.heads.plda import PldaHead
 from fairground.heads.whitened import WhitenedHead
