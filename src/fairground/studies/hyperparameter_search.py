@@ -21,8 +21,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 from fairground.records.record import RunRecord
-from fairground.spec.measurement_names import goodness
-from fairground.spec.run_names import name_of
+from fairground.spec import SearchProcedure, StudyJob, Value, goodness, name_of
 from fairground.spec.search_ranges import Choice, Integer, LogReal, Range, Real, end_of, grid_of, rounded, value_at
 from fairground.studies import Request, Requests, Trial, TrialState, TrialStore
 
