@@ -25,6 +25,7 @@ COMBINED = {
     "generalised_lifted_structure": [
         {"normalise": True, "reduction": "sum", "norm_weight": 0.1, "norm_power": 2},
         {"norm_weight": 0.1},
+        {"norm_weight": 0.0},
     ],
     "histogram": [{"nodes": 11, "roth_code": True}],
     "margin": [
@@ -37,6 +38,7 @@ COMBINED = {
         {"epsilon": 0.4, "empty": "batch", "self_positive_bug": True},
         {"beta": 100, "alpha": 80, "base": 1.0, "epsilon": 0.2},
     ],
+    "n_pair": [{"norm_weight": 0.0}, {"norm_weight": 0.0, "normalise": True}],
     "nca": [{"scale": 100}],
     "nt_xent": [{"temperature": 0.01, "log_floor": "tiny"}, {"log_floor": 0.1}],
     "proxy_nca": [{"positive_in_denominator": False, "power": 1}],
