@@ -58,14 +58,6 @@ def test_the_opening_of_the_test_split_is_written_down(home):
     assert "selected on validation" in event.detail
 
 
-def test_json_is_for_machines(home, capsys):
-    name = Store(home).names()[0]
-    record = json.loads(output_of(capsys, "show", name[:6], "--home", str(home), "--json"))
-    assert record["name"] == name
-    assert record["state"] == "done"
-    assert json.loads(output_of(capsys, "list", "runs", "--home", str(home), "--json")) == {name: "done"}
-
-
 def test_evaluate_measures_the_selected_model_again(home, capsys):
     record = next(Store(home).records())
     for split in ("validation", "test"):
@@ -73,17 +65,6 @@ def test_evaluate_measures_the_selected_model_again(home, capsys):
             fairground("evaluate", record.name[:8], "--split", split, "-m", "map@r", "--json", "--home", str(home)) == 0
         )
         assert json.loads(capsys.readouterr().out)["map@r"] == record.score("map@r", split)  # type: ignore[arg-type]
-
-
-def test_a_run_like_another_differs_by_what_was_said(home, capsys):
-    record = next(Store(home).records())
-    words = ("train", "--like", record.name[:8], "--home", str(home), "--dry-run", "--json")
-    spec = json.loads(output_of(capsys, *words, "training.epochs=1", "loss=triplet"))["spec"]
-    assert spec["loss"]["name"] == "triplet"
-    changed = {key for key in spec if spec[key] != record.spec[key]}
-    assert changed == {"loss", "training"}
-    assert "leave the protocol and the config out" in output_of(capsys, *words, "--protocol", "features", code=2)
-    assert "Did you mean 'loss'" in output_of(capsys, *words, "los=triplet", code=2)
 
 
 def test_the_test_split_of_an_unfinished_run_stays_sealed(tmp_path, capsys):
@@ -95,13 +76,6 @@ def test_the_test_split_of_an_unfinished_run_stays_sealed(tmp_path, capsys):
     assert fairground("evaluate", name, "--split", "test", "--home", str(tmp_path)) == 1
     assert "sealed until training and selection are over" in capsys.readouterr().err
     assert f"fairground resume {name}" in output_of(capsys, "list", "runs", "--home", str(tmp_path))
-
-
-def test_score_measures_anyones_arrays(tmp_path, capsys):
-    file = tmp_path / "mine.npz"
-    np.savez(file, embeddings=np.eye(4).repeat(2, axis=0), labels=np.arange(8) // 2)
-    assert fairground("score", str(file), "-m", "recall@1,map@r", "--json") == 0
-    assert json.loads(capsys.readouterr().out) == {"recall@1": 1.0, "map@r": 1.0}
 
 
 def test_score_gives_intervals_and_details_on_request(tmp_path, capsys):

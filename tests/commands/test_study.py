@@ -74,13 +74,6 @@ def test_a_study_ends_with_both_tables_and_a_page(begun):
     assert "report.html" in told
 
 
-def test_json_says_the_same_to_a_program(plain):
-    cell = plain["jobs"][0]
-    assert cell["trials"]["done"] == 2
-    assert cell["separated"]["map@r"]["n"] == cell["concatenated"]["map@r"]["n"] == 2
-    assert len(cell["expected_best"]) == 2
-
-
 def test_status_tells_trials_seal_and_who(begun, capsys):
     told = output_of(capsys, "study", "status", "mine", "--home", str(begun / "home"))
     assert "toy/triplet: 2 trials (2 done); final runs 4 of 4" in told
@@ -99,12 +92,6 @@ def test_a_plan_counts_and_knows_the_cost_of_what_was_run(begun, capsys):
     assert (plan["search_runs"], plan["final_runs"]) == (8, 8)
     assert plan["seconds"] > 0
     assert plan["bytes"] > 0
-
-
-def test_studies_are_listed_with_their_questions(begun, capsys):
-    told = output_of(capsys, "study", "list", "--home", str(begun / "home"))
-    assert "mlrc2020/table4" in told
-    assert "begun here: mine (" in told
 
 
 def test_a_study_is_evaluated_joined_with_other_metrics(begun, plain, capsys):

@@ -15,7 +15,6 @@ import fairground as fg
 from fairground.commands.keyword_overrides import keyword_overrides
 from fairground.errors import InputError
 from fairground.records.store import Store
-from fairground.spec import load_run, name_of
 from fairground.training.loop import StoppedError
 from tests.commands.test_commands import fairground, output_of
 from tests.commands.test_study import STUDY
@@ -260,11 +259,3 @@ def test_what_cannot_be_in_a_spec_is_refused():
         keyword_overrides({"loss": object()})
     with pytest.raises(ValueError, match=r"'loss\.beta' is given twice"):
         keyword_overrides({"loss": {"beta": 1}, "loss.beta": 2})
-
-
-def test_the_same_overrides_name_the_same_run(capsys):
-    settings = {"loss": "margin", "miner": "distance_weighted", "seed": 3, "optimiser": {"lr": 3e-4}, "loss.beta": 1}
-    typed = ("loss=margin", "miner=distance_weighted", "seed=3", "optimiser.lr=3e-4", "loss.beta=1.0")
-    assert fairground("train", "--protocol", "laptop", *typed, "--dry-run", "--json") == 0
-    spec = load_run(protocol="laptop", overrides=keyword_overrides(settings))
-    assert name_of(spec) == json.loads(capsys.readouterr().out)["name"]

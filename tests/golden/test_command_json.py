@@ -19,20 +19,10 @@ from PIL import Image
 
 from tests.golden.command import printed
 from tests.golden.machine import digest, near, read, write
+from tests.training.tiny import tiny_words
 
 STORED = Path(__file__).with_name("command_json")
-TINY = (
-    "data=synthetic",
-    "data.n_classes=16",
-    "data.per_class=12",
-    "data.size=16",
-    "trunk.widths=[8, 16]",
-    "head.embedding_dim=16",
-    "training.batch_size=16",
-    "training.epochs=2",
-    "training.batches_per_epoch=3",
-    "evaluation.metrics=['recall@1', 'map@r']",
-)
+TINY = tiny_words("training.epochs=2", "training.batches_per_epoch=3", "evaluation.metrics=['recall@1', 'map@r']")
 STUDY = f"""
 question = "Which of two is better?"
 overrides = {json.dumps([word for word in TINY if not word.startswith("data")])}

@@ -66,20 +66,6 @@ def test_without_a_direction_no_method_is_marked_or_called_better(metric):
     assert " is better than " not in comparison_text.text(found)
 
 
-@pytest.mark.parametrize("metric", ["eer", OWN])
-def test_verdicts_call_the_lower_better_by_a_positive_difference(metric):
-    found = comparison_text.compare_records(three(metric, False))
-    assert found.best == ("margin",)
-    first = found.comparison.pairs[0]
-    assert (first.a, first.b) == ("margin", "triplet")
-    assert first.difference == pytest.approx(-0.1017, abs=1e-4)
-    assert comparison_text.sentence_in(found, first).startswith("margin is better (lower) than triplet by ")
-    assert comparison_text.plain(found)["higher_is_better"] is False
-    chances = comparison_text.confidence_of(found)["chances"]
-    assert (chances[0]["label"], chances[0]["settled_by"]) == ("margin", "lowest mean")
-    assert chances[0]["probability"] > 0.9
-
-
 def test_a_tie_and_a_single_seed_name_the_lowest_where_less_is_better():
     tied = ResultTable.from_records([*runs("a", (0.1, 0.2, 0.15), "eer"), *runs("b", (0.12, 0.17, 0.2), "eer")])
     assert headline_of(tied).startswith("a has the lowest mean, EER 15.00")

@@ -48,24 +48,6 @@ def test_a_method_of_one_run_has_no_verdict_and_the_others_are_marked():
     assert "one seed cannot tell a better method from a lucky one" in headline_of(alone)
 
 
-def test_best_is_marked_only_when_nothing_is_open_against_it():
-    apart = ResultTable.from_records([*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.30, 0.31, 0.32)])
-    assert marks(apart) == {"a": "best", "b": ""}
-    # a - b is 0.06, 0.03, 0.00; c lies 0.1 below on every seed.
-    level = ResultTable.from_records(
-        [*runs("a", 0.50, 0.51, 0.52), *runs("b", 0.44, 0.48, 0.52), *runs("c", 0.40, 0.41, 0.42)]
-    )
-    assert marks(level) == {"a": "unsettled", "b": "unsettled", "c": ""}
-
-
-def test_intervals_that_overlap_do_not_hide_a_difference_on_every_seed():
-    # Seeds move both alike: the intervals overlap, and a is 0.02 above b on each.
-    table = ResultTable.from_records([*runs("a", 0.50, 0.55, 0.60, 0.52), *runs("b", 0.4801, 0.5299, 0.5801, 0.4999)])
-    a, b = (row.cells["map@r"].interval for row in table.rows)
-    assert a.overlaps(b)
-    assert marks(table) == {"a": "best", "b": ""}
-
-
 def test_what_is_no_share_is_neither_marked_nor_in_per_cent():
     table = ResultTable.from_records([*runs("a", 3.0, 3.1, metric="density"), *runs("b", 9.0, 9.1, metric="density")])
     assert marks(table, "density") == {"a": "", "b": ""}

@@ -7,7 +7,7 @@ import pytest
 from fairground.records.record import Finding
 from fairground.reporting.comparison_text import compare_records, confidence_of
 from fairground.reporting.result_table import ResultTable
-from fairground.reporting.sentences import headline_of, join_names, notes_of
+from fairground.reporting.sentences import headline_of, notes_of
 from fairground.reporting.study_results import StudyTable
 from tests.records.factory import make_provenance, make_record
 from tests.reporting.fixtures import make_study
@@ -47,19 +47,6 @@ def test_the_headline_says_no_more_than_was_found(groups, said):
     assert headline(*groups) == said
 
 
-def test_a_sealed_test_split_is_said():
-    run = make_record()
-    sealed = replace(run, scores=tuple(score for score in run.scores if score.split == "validation"))
-    assert "on the validation classes (the test classes are still sealed)" in headline([sealed])
-
-
-def test_words_are_joined_as_people_do():
-    assert join_names(["a"]) == "a"
-    assert join_names(["a", "b", "c"]) == "a, b and c"
-    assert join_names(["a", "b", "c", "d"]) == "a, b, c and 1 other"
-    assert join_names(list("abcdef")) == "a, b, c and 3 others"
-
-
 def test_a_clean_study_has_no_warnings_and_repeats_what_all_runs_noted_once():
     study = [replace(run, notes=("lone queries are left out",)) for run in make_study()]
     assert notes(study) == ["lone queries are left out"]
@@ -87,24 +74,6 @@ def confidence(*groups):
     records = [run for group in groups for run in group]
     table = compare_records(records)
     return table, confidence_of(table)
-
-
-def test_what_would_settle_it_is_said_against_the_leader():
-    table, found = confidence(
-        runs("a", 0.50, 0.51, 0.52, 0.50),
-        runs("b", 0.44, 0.52, 0.53, 0.45),
-        runs("c", 0.10, 0.12, 0.11, 0.10),
-        runs("d", 0.09, 0.12, 0.10, 0.10),
-    )
-    assert table.best == ("a", "b")
-    told = {chance["label"]: chance["settled_by"] for chance in found["chances"]}
-    assert told["a"] == "highest mean"
-    assert told["b"].startswith("about ")
-    assert (told["c"], told["d"]) == ("settled", "settled")
-    chances = {chance["label"]: chance["probability"] for chance in found["chances"]}
-    assert sum(chances.values()) == pytest.approx(1)
-    assert chances["a"] > chances["b"] > chances["c"] == 0
-    assert (found["n_more"], len(found["sentences"])) == (0, 6)
 
 
 def test_one_method_or_one_seed_has_no_chances():
