@@ -68,14 +68,6 @@ def test_a_csv_file_has_named_columns_and_whole_rows(tmp_path):
         assert sentence in refusal(path, read_csv)
 
 
-def test_a_file_is_replaced_whole_and_nothing_else_stays(tmp_path):
-    path = tmp_path / "deep" / "file.bin"
-    write_atomically(path, b"old")
-    write_atomically(path, b"new and longer")
-    assert path.read_bytes() == b"new and longer"
-    assert [file.name for file in path.parent.iterdir()] == ["file.bin"]
-
-
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
     path = tmp_path / "file.bin"
     write_atomically(path, b"old")

@@ -4,6 +4,7 @@ import inspect
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ from fairground.spec import catalogue
 
 LOADED = "import json, sys; print(json.dumps(sorted(sys.modules)))"
 #: packages that take long to import
-HEAVY = ("torch", "numpy", "scipy", "matplotlib", "rich", "jinja2", "optuna", "numba", "PIL")
+HEAVY = ("torch", "numpy", "scipy", "matplotlib", "rich", "jinja2", "optuna", "numba", "PIL", "pydantic")
 
 
 def python(program: str, *options: str) -> subprocess.CompletedProcess[str]:
@@ -44,6 +45,16 @@ def test_every_name_is_listed_and_found() -> None:
     assert {name for name in fg.__all__ if inspect.ismodule(getattr(fg, name))} == set(catalogue.ROOMS)
     wanted = {"train", "study", "compare", "compare_values", "report", "runs", "evaluate", "load_model", "recommend"}
     assert wanted <= set(fg.__all__)
+
+
+def test_no_module_of_the_rooms_for_text_and_numbers_imports_torch() -> None:
+    package = Path(fg.__file__).parent
+    rooms = ("errors", "spec", "records", "papers", "comparison", "studies", "reporting")
+    paths = [path.relative_to(package.parent).with_suffix("") for path in sorted(package.rglob("*.py"))]
+    names = [".".join(path.parts).removesuffix(".__init__") for path in paths if path.parts[1] in rooms]
+    assert {"fairground.records.store", "fairground.reporting.page"} <= set(names)
+    loaded = json.loads(python("".join(f"import {name}\n" for name in names) + LOADED).stdout)
+    assert not [name for name in loaded if name.partition(".")[0] == "torch"]
 
 
 @pytest.mark.parametrize("room", catalogue.ROOMS)

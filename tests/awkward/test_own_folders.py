@@ -12,6 +12,7 @@ import pytest
 from fairground.commands.main import main
 from fairground.spec.settings import parse_overrides
 from tests.awkward import folders
+from tests.datasets.pictures import class_folders
 
 QUICK = ("trunk.widths=[4, 8]", "training.epochs=1", "training.batches_per_epoch=2", "training.batch_size=8")
 TRAIN = (*QUICK, "sampler.per_class=2", "head.embedding_dim=8")
@@ -57,7 +58,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from fairground.training.run import run
 
     place = tmp_path_factory.mktemp("model")
-    root = folders.class_folders(place / "photos")
+    root = class_folders(place / "photos", folders.CLASSES, per_class=4)
     spec = load_run(overrides=parse_overrides(["data=folder", f"data.root={root}", *TRAIN]))
     record = run(spec, home=place / "home")
     Store(place / "home").append(record)
@@ -85,7 +86,7 @@ def test_odd_names_and_odd_pixels_go_all_the_way(kind: str, model: Path, fairgro
 
 
 def test_classes_of_one_image_are_refused_before_training(fairground: Run, tmp_path: Path) -> None:
-    root = folders.class_folders(tmp_path / "photos", per_class=1)
+    root = class_folders(tmp_path / "photos", folders.CLASSES, per_class=1)
     assert "no class has two images" in fairground("data", "check", root).out
     said = train(fairground, root, tmp_path / "home")
     assert said.code == 2

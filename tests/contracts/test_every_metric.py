@@ -5,16 +5,11 @@ import pytest
 
 from fairground.contracts.metric import (
     ClusteringMetric,
-    Contingency,
-    OpenSet,
-    OpenSetMetric,
     RankingMetric,
-    Verification,
-    VerificationMetric,
 )
 from fairground.evaluation import evaluate, metric_named
 from fairground.spec import list_room, spelled
-from tests.metrics.oracle import hit_lists, hits_at, ranking
+from tests.metrics.oracle import hit_lists, ranking
 
 WORDS = [spelled(name) for name in list_room("metrics")]
 
@@ -25,9 +20,6 @@ def kind_of(word):
 
 RANKING = [word for word in WORDS if issubclass(kind_of(word), RankingMetric)]
 CLUSTERING = [word for word in WORDS if issubclass(kind_of(word), ClusteringMetric)]
-VERIFICATION = [word for word in WORDS if issubclass(kind_of(word), VerificationMetric)]
-
-OPEN_SET = [word for word in WORDS if issubclass(kind_of(word), OpenSetMetric)]
 
 
 def lattice(n=90, n_classes=11, seed=0):
@@ -97,50 +89,3 @@ def test_agrees_with_a_loop_where_distances_are_equal(word):
     assert evaluate(points, labels, [word], normalise=False, lone="zero")[word] == pytest.approx(values.mean())
     able = np.array([any(hits) for hits in lists])
     assert evaluate(points, labels, [word], normalise=False)[word] == pytest.approx(values[able].mean())
-
-
-@pytest.mark.parametrize("word", RANKING)
-def test_hand_made_rankings_are_in_order(word):
-    best, middling, worst = hits_at({1, 2, 3}, 60), hits_at({1, 8, 30}, 60), hits_at({58, 59, 60}, 60)
-    values = metric_named(word).per_query(ranking([best, middling, worst]))
-    assert values[0] >= values[1] >= values[2] >= 0
-    assert values.dtype == np.float64
-    assert values[0] > 0
-
-
-@pytest.mark.parametrize("word", CLUSTERING)
-def test_hand_made_clusterings_are_in_order(word):
-    metric = metric_named(word)
-    cells = np.array([0, 1, 2]), np.array([2, 0, 1])
-    perfect = metric.score(Contingency(classes=cells[0], clusters=cells[1], counts=np.array([5, 4, 6])))
-    rows, columns = np.divmod(np.arange(9), 3)
-    mixed = metric.score(Contingency(classes=rows, clusters=columns, counts=np.full(9, 4)))
-    nearly = metric.score(
-        Contingency(classes=np.array([0, 0, 1, 2]), clusters=np.array([0, 1, 1, 2]), counts=np.array([9, 1, 10, 10]))
-    )
-    assert perfect == pytest.approx(1)
-    assert perfect > nearly > mixed
-
-
-@pytest.mark.parametrize("word", VERIFICATION)
-def test_hand_made_curves_are_in_order(word):
-    metric = metric_named(word)
-    three = np.array([1, 1, 1])
-
-    def curve(above):
-        return Verification(genuine=three, impostors_above=np.array(above), impostors_equal=np.zeros(3), n_impostors=10)
-
-    scores = [metric.score(curve(above)) for above in ([0, 0, 0], [6, 3, 0], [10, 10, 10])]
-    assert scores == sorted(scores, reverse=kind_of(word).higher_is_better)
-    assert scores[0] != scores[2]
-
-
-@pytest.mark.parametrize("word", OPEN_SET)
-def test_hand_made_trials_are_in_order(word):
-    metric = metric_named(word)
-    other = np.array([1.0, 2, 3, 4])
-    trials = [OpenSet(own=np.array(own), other=other, weights=np.ones(4)) for own in ([9.0] * 4, [2.0] * 4, [0.0] * 4)]
-    scores = [metric.score(some) for some in trials]
-    assert scores == sorted(scores, reverse=True)
-    assert scores[0] == 1
-    assert scores[2] < 1

@@ -68,19 +68,6 @@ def test_links_are_followed_but_loops_are_not(tmp_path):
     assert load(tmp_path / "data").identifiers == ("a/0.png", "a/1.png", "b/0.png", "b/1.png")
 
 
-def test_one_class_and_classes_of_one_image_load(tmp_path):
-    class_folders(tmp_path, ["only"], per_class=1)
-    assert load(tmp_path).class_names == ("only",)
-
-
-def test_a_corrupt_file_is_named_when_it_is_asked_for(tmp_path):
-    class_folders(tmp_path, ["a"])
-    (tmp_path / "a" / "1.png").write_bytes(b"no image")
-    table = load(tmp_path)
-    with pytest.raises(DataError, match=r"a/1.png"):
-        table.images.crops(np.array([1]), np.array([[0, 0, 8, 8]]), 8)
-
-
 def test_folders_without_class_folders_are_refused(tmp_path):
     with pytest.raises(DataError, match=r"no images in class folders below .*one folder of images for each class"):
         load(tmp_path)

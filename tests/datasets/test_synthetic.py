@@ -34,17 +34,6 @@ def test_without_noise_and_shift_the_images_of_a_class_are_one_pattern():
     assert images[0].std().item() == pytest.approx(64, abs=4)
 
 
-def test_classes_can_be_learnt_but_not_all_from_pixels():
-    table = SyntheticDataset(n_classes=10, per_class=20).load()
-    images = table.images.take(np.arange(200)).flatten(1).float()
-    distances = torch.cdist(images, images).fill_diagonal_(torch.inf)
-    hits = table.labels[distances.argmin(1).numpy()] == table.labels
-    assert 0.5 < hits.mean() <= 1
-    noisy = SyntheticDataset(n_classes=10, per_class=20, noise=8).load().images.take(np.arange(200)).flatten(1).float()
-    distances = torch.cdist(noisy, noisy).fill_diagonal_(torch.inf)
-    assert (table.labels[distances.argmin(1).numpy()] == table.labels).mean() < hits.mean()
-
-
 def test_imbalance_is_the_ratio_of_the_largest_to_the_smallest_class_of_each_half():
     assert counts(n_classes=6, per_class=16, imbalance=16) == [16, 4, 1, 16, 4, 1]
     assert counts(n_classes=4, per_class=5) == [5, 5, 5, 5]

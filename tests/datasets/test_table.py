@@ -117,9 +117,3 @@ def test_parquet_says_the_same_as_csv(home):
 def test_a_table_that_cannot_be_used_is_refused(home, content, sentence):
     with pytest.raises(DataError, match=sentence):
         load(home, content)
-
-
-def test_a_box_outside_its_image_is_named_when_the_image_is_asked_for(home):
-    table = load(home, "path,label,x1,y1,x2,y2\nimg/0.png,a,0,0,99,8\n")
-    with pytest.raises(DataError, match=r"box \(0, 0, 99, 8\) does not lie within image .*img/0.png"):
-        table.images.sizes(np.array([0]))

@@ -18,7 +18,8 @@ from fairground.spec import load_run, load_study, parse_overrides
 from fairground.studies.executors.executor import InlineExecutor
 from fairground.studies.run_study import run_study
 from fairground.training.run import run
-from tests.training.tiny import TINY, tiny_words
+from tests.commands.test_study import STUDY
+from tests.training.tiny import tiny_words
 
 SMALL = ("training.epochs=1", 'evaluation.metrics=["recall@1", "map@r"]')
 #: the names of runs that the pages show, and what was really run for each
@@ -28,24 +29,7 @@ RUNS = {
     "9b0e": ("loss=contrastive", "seed=1"),
     "": ("loss=triplet", "seed=1"),
 }
-STUDY = f"""
-question = "Which of two?"
-overrides = {json.dumps([word for word in TINY if not word.startswith(("loss", "split", "miner"))])}
-repeats = 1
-[budget]
-epochs = 1
-batches_per_epoch = 2
-[data]
-toy = []
-[methods]
-triplet = ["loss=triplet"]
-contrastive = ["loss=contrastive"]
-[search]
-trials = 1
-[folds]
-split = "class_folds"
-n = 2
-"""
+SMALL_STUDY = STUDY.replace("repeats = 2", "repeats = 1").replace("trials = 2", "trials = 1")
 
 
 def shared_workshop(root: Path) -> Path:
@@ -72,7 +56,7 @@ def _build(place: Path) -> None:
         _call("export", names["3f2a"], "-o", "my_model")
         _call("index", "my_model", "my_photos", "-o", "my_index", "--quiet")
         Path("icons.json").write_text(_call("data", "check", "my_photos", "--json"))
-    (place / "tiny.toml").write_text(STUDY)
+    (place / "tiny.toml").write_text(SMALL_STUDY)
     study = load_study(str(place / "tiny.toml"))
     run_study(study, home=place / "study" / "fairground-runs", spawn=InlineExecutor)
     (place / "names.json").write_text(json.dumps(names))

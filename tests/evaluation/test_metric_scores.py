@@ -1,7 +1,5 @@
 import numpy as np
 import pytest
-import torch
-from pytorch_metric_learning.utils.accuracy_calculator import AccuracyCalculator
 
 from fairground.contracts.metric import RankingMetric
 from fairground.errors import DataError, InputError
@@ -40,19 +38,6 @@ def gaussian(n, n_classes, d, seed=0):
 def test_points_on_a_line(lone, expected):
     scores = evaluate(POSITIONS, LABELS, list(expected), normalise=False, lone=lone)
     assert scores == pytest.approx(expected, abs=1e-6)
-
-
-@pytest.mark.parametrize(("n", "n_classes", "d"), [(400, 30, 16), (900, 8, 64)])
-def test_agrees_with_the_accuracy_calculator(n, n_classes, d):
-    embeddings, labels = gaussian(n, n_classes, d)
-    peer = AccuracyCalculator(
-        include=("precision_at_1", "r_precision", "mean_average_precision_at_r", "mean_average_precision"),
-        k=n - 1,
-        device=torch.device("cpu"),
-    )
-    unit = torch.nn.functional.normalize(torch.from_numpy(embeddings))
-    expected = peer.get_accuracy(unit, torch.from_numpy(labels))
-    assert evaluate(embeddings, labels, list(expected)) == pytest.approx(expected, abs=2e-5)
 
 
 def test_separate_gallery_agrees_with_a_loop():

@@ -3,7 +3,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 
 PATH = Path(__file__).parents[2] / "examples" / "toy_compression.py"
 
@@ -36,15 +35,3 @@ def test_dropping_the_attraction_is_what_flattens_the_spectrum(toy):
     assert shares[1] < 0.75
     assert shares[2] < 0.75
     assert shares[3] > 0.8
-
-
-def test_without_switching_nothing_is_pushed_but_negatives(toy):
-    generator = torch.Generator().manual_seed(0)
-    labels = torch.arange(24) % 4
-    embeddings = torch.randn(24, 2, generator=generator)
-    always = toy.Variant(name="", p_switch=1.0, drop_attraction=False)
-    for variant, same in ((toy.VARIANTS[0], False), (always, True)):
-        pairs = toy._switched_pairs(embeddings, labels, variant, generator)
-        assert bool(((labels[pairs.negative_anchor] == labels[pairs.negative]) == same).all())
-    dropped = toy._switched_pairs(embeddings, labels, toy.VARIANTS[1], generator)
-    assert dropped.positive.numel() == 0

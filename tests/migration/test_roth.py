@@ -12,24 +12,6 @@ FLAGS = {flag: ours for flags, _, ours in table(PAGE, "flag", "default", "ours")
 DEFAULTS = {flags: said for flags, said, _ in table(PAGE, "flag", "default", "ours")}
 WORDS = {said: ours for words, ours in table(PAGE, "word", "ours") for said in quoted(words)}
 LINES = re.findall(r"# (python main\.py .*)\nfairground train (.*)\n", blocks(PAGE, "sh")[0])
-#: every flag of their parameters.py
-THEIRS = """
-dataset use_tv_split tv_split_by_samples tv_split_perc augmentation lr fc_lr decay n_epochs kernels bs seed scheduler
-gamma tau optim loss batch_mining embed_dim not_pretrained arch no_train_metrics evaluate_on_gpu evaluation_metrics
-storage_metrics evaltypes gpu savename source_path save_path log_online wandb_key project group
-loss_contrastive_pos_margin loss_contrastive_neg_margin loss_triplet_margin loss_margin_margin loss_margin_beta_lr
-loss_margin_beta loss_margin_nu loss_margin_beta_constant loss_proxynca_lrmulti loss_npair_l2 loss_angular_alpha
-loss_angular_npair_ang_weight loss_angular_npair_l2 loss_multisimilarity_pos_weight loss_multisimilarity_neg_weight
-loss_multisimilarity_margin loss_multisimilarity_thresh loss_lifted_neg_margin loss_lifted_l2
-loss_quadruplet_margin_alpha_1 loss_quadruplet_margin_alpha_2 loss_softtriplet_n_centroids
-loss_softtriplet_margin_delta loss_softtriplet_gamma loss_softtriplet_lambda loss_softtriplet_reg_weight
-loss_softtriplet_lrmulti loss_softmax_lr loss_softmax_temperature loss_histogram_nbins loss_snr_margin
-loss_snr_reg_lambda loss_arcface_lr loss_arcface_angular_margin loss_arcface_feature_scale miner_distance_lower_cutoff
-miner_distance_upper_cutoff miner_rho_distance_lower_cutoff miner_rho_distance_upper_cutoff miner_rho_distance_cp
-data_sampler samples_per_class data_batchmatch_bigbs data_batchmatch_ncomps data_storage_no_update
-data_d2_coreset_lambda data_gc_coreset_lim data_sampler_lowproj_dim data_sim_measure data_gc_softened
-data_idx_full_prec data_mb_mom data_mb_lr
-"""
 #: data set there -> here
 SETS = {"cub200": "cub200", "cars196": "cars196", "online_products": "sop"}
 
@@ -83,10 +65,6 @@ def test_a_line_of_theirs_says_what_ours_says(theirs, ours):
             else:
                 assert found == expected, word
     assert checked > 4
-
-
-def test_every_flag_of_theirs_is_spoken_of():
-    assert {f"--{flag}" for flag in THEIRS.split()} == set(FLAGS)
 
 
 def test_their_defaults_are_the_protocols():

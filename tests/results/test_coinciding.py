@@ -1,24 +1,11 @@
 """Losses that coincide: found in the records, and for the reason that the page gives."""
 
 import torch
-from studies.results.coinciding import WITHIN, coinciding
 
 from fairground.losses.contrastive import ContrastiveLoss
 from fairground.losses.margin import MarginLoss
 from fairground.losses.triplet import TripletLoss
 from fairground.miners.distance_weighted import DistanceWeightedMiner
-
-
-def test_pairs_agree_on_every_seed_or_are_left_out() -> None:
-    scores = {
-        "a": {1: 0.2, 2: 0.3},
-        "b": {1: 0.2 + 0.9 * WITHIN, 2: 0.3},
-        "c": {1: 0.2, 2: 0.3 + 1.1 * WITHIN},
-        "single": {1: 0.2},
-    }
-    (pair,) = coinciding(scores)
-    assert (pair.first, pair.second, pair.n_seeds) == ("a", "b", 2)
-    assert abs(pair.largest - 0.9 * WITHIN) < 1e-12
 
 
 def test_where_every_tuple_is_active_three_losses_have_one_gradient() -> None:

@@ -88,13 +88,3 @@ def test_the_frozen_row_is_that_of_the_test_half(data, tmp_path, trunk):
     assert made[3] == "15 categories"
     assert made[4:6] == [f"{100 * score:.1f}" for score in scores.values()]
     assert len(made) == 8
-
-
-def test_the_projection_is_that_of_the_training_half():
-    generator = np.random.default_rng(0)
-    train = generator.normal(size=(50, 4)).astype(np.float32) * [5, 1, 3, 0.1] + 7
-    test = generator.normal(size=(20, 4)).astype(np.float32)
-    made = frozen.projected(train, test, dim=2)
-    _, _, axes = np.linalg.svd(train - train.mean(0), full_matrices=False)
-    expected = (test - train.mean(0)) @ axes[:2].T
-    np.testing.assert_allclose(np.abs(made), np.abs(expected), rtol=1e-4)

@@ -43,16 +43,6 @@ def test_agrees_with_a_loop_where_many_distances_are_equal(n, n_classes, d):
     assert places(EmbeddingView(points, labels, normalise=False)) == expected(points, labels)
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("block", [None, 900, 20000])
-def test_blocks_and_threads_change_nothing(threads, block):
-    points, labels = gaussian(1100, 12, 24)
-    points[500:520] = points[3]
-    one = EmbeddingView(points, labels, threads=1)
-    other = EmbeddingView(points, labels, threads=threads, block=block)
-    assert places(one) == places(other)
-
-
 def test_one_set_and_two_equal_sets_rank_alike():
     points, labels = lattice(700, 40, 3)
     rows = np.arange(0, 700, 7)
@@ -95,12 +85,6 @@ def test_equal_embeddings_are_ranked_by_index(n_kinds, dtype):
     wanted = [(np.flatnonzero(labels[order[row]] == labels[row]) + 1).tolist() for row in range(1200)]
     for block in (None, 9000):
         assert places(EmbeddingView(kinds[kind], labels, threads=2, block=block)) == wanted
-
-
-def test_no_row_twice_means_no_twins():
-    rows = np.random.default_rng(0).normal(size=(300, 5)).astype(np.float32)
-    tiles = Tiles(rows, np.arange(300, dtype=np.int32), 64, np.dtype(np.float32), True).in_memory()
-    assert find_duplicate_rows(tiles, tiles) is None
 
 
 @pytest.mark.parametrize("is_raw", [True, False])

@@ -179,16 +179,6 @@ def test_every_study_loads_and_every_cell_is_a_run(name):
     assert runs[0] == 8400 if name == "mlrc2020/all" else True
 
 
-@pytest.mark.parametrize("name", ["mlrc2020/pretrained", "mlrc2020/table1", "roth2020/table1"])
-def test_the_untrained_rows_train_nothing(name):
-    for cell in jobs_of(load_study(name)):
-        spec = cell.spec(seed=1, fold=0, test=True, unsaid="?")
-        assert spec.training.epochs == 0
-        assert spec.trunk.settings["weights"] == "imagenet"
-        assert spec.head.name == ("linear" if name.startswith("roth") else "pca")
-        assert spec.head.settings["embedding_dim"] == (128 if cell.method.label in ("R50", "Pretrained, 128") else 512)
-
-
 def spans(name, data, method):
     (cell,) = [cell for cell in jobs_of(load_study(name)) if cell.label == f"{data}/{method}"]
     return cell.ranges()
@@ -216,12 +206,6 @@ MLRC = [
 @pytest.mark.parametrize(("data", "method", "setting", "span"), MLRC)
 def test_mlrc_searched_what_its_plots_show(data, method, setting, span):
     assert spans("mlrc2020/all", data, method).get(setting) == span
-
-
-def test_the_exceptions_of_one_data_set_stay_with_it():
-    assert spans("mlrc2020/batch256", "cub200-batch256", "CosFace")["loss.scale"] == Real(low=0.01, high=100)
-    assert spans("mlrc2020/batch256", "cub200-batch256", "FastAP")["loss.bins"] == Integer(low=2, high=250)
-    assert spans("mlrc2020/table5", "cars196", "SoftTriple")["loss.gamma"] == Real(low=0.01, high=100)
 
 
 def test_ranges_of_a_data_set_are_written_down_and_read_back(tmp_path):
