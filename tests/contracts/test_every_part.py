@@ -6,6 +6,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import pytest
 import torch
 
+from fairground.contracts.model import IMAGENET
 from fairground.errors import DataError, InputError
 from fairground.spec.catalogue import class_name, find, list_room
 from tests.losses.fixtures import build
@@ -41,6 +42,7 @@ FEW = even_split(n_classes=4, size=5)
 GROUPED = {"labels": even_split(n_classes=24, size=6), "batch_size": 16}
 SUPERS = GROUPED["labels"] // 6
 SPLIT = {"labels": LABELS, "batch_size": 40}
+RGB = {"preprocessing": IMAGENET}
 REFUSED = [
     ("datasets", "synthetic", {"n_classes": 1}, "synthetic.n_classes must be 2 or more, one for each half; got 1"),
     ("datasets", "synthetic", {"per_class": 0}, "synthetic.per_class must be 1 or more; got 0"),
@@ -147,6 +149,31 @@ REFUSED = [
     ("samplers", "per_class_random", {"labels": FEW, "batch_size": 32}, "needs 31 different images; .*20"),
     ("samplers", "uniform", {"labels": FEW, "batch_size": 64}, "a batch of 64 different images needs as many; .*20"),
     ("samplers", "balanced", {"labels": uneven_split(), "batch_size": 64}, "needs 16 different classes; .* has 10"),
+    ("metrics", "recall", {"k": 0}, "recall.k must be a whole number from 1; got 0"),
+    ("metrics", "precision", {"k": 1.5}, "precision.k must be a whole number from 1; got 1.5"),
+    ("metrics", "map", {"limit": 0}, "map.limit must be a whole number from 1, or nothing for the whole list; got 0"),
+    ("metrics", "map", {"divisor": "R"}, "map.divisor must be 'relevant' or 'class_size'; got 'R'"),
+    ("metrics", "ndcg", {"k": -1}, "ndcg.k must be a whole number from 1, or nothing for the whole list; got -1"),
+    ("transforms", "roth2020", {**RGB, "variant": "huge"}, "roth2020.variant must be one of base, red, big"),
+    ("transforms", "roth2020", {**RGB, "side": 300}, "roth2020.side must be in .1, .* = 256.; got 300"),
+    ("transforms", "mlrc2020", {**RGB, "smallest_area": 0}, "mlrc2020.smallest_area must be in .0, 1.; got 0"),
+    ("transforms", "mlrc2020", {**RGB, "narrowest": 2}, "mlrc2020.narrowest"),
+    ("transforms", "mlrc2020", {**RGB, "flip": 2}, "mlrc2020.flip must be a probability"),
+    ("transforms", "plain", {**RGB, "shorter_side": 0}, "plain.shorter_side must be in .1, 4096. pixels"),
+    ("transforms", "photographs", {**RGB, "hue": 0.7}, "photographs.hue must be in .0, 0.5."),
+    ("transforms", "photographs", {**RGB, "gray": -1}, "photographs.gray must be a probability"),
+    ("transforms", "photographs", {**RGB, "contrast": -1}, "photographs.contrast must be at least 0"),
+    ("transforms", "photographs", {**RGB, "widest": 0.1}, "photographs.narrowest must be in"),
+    ("transforms", "photographs", {**RGB, "smallest_area": 2}, "photographs.smallest_area must be in"),
+    ("splits", "class_folds", {"fold": -1}, "class_folds.fold must be in 0..3 for 4 folds; got -1"),
+    ("splits", "class_folds", {"fold": 4}, "class_folds.fold must be in 0..3 for 4 folds; got 4"),
+    ("splits", "closed_set", {"test": 0}, "closed_set.test must be above 0 and below 1; got 0"),
+    ("splits", "closed_set", {"validation": 0.5, "test": 0.5}, r"so that something trains; got 0.5 \+ 0.5"),
+    ("splits", "half_classes", {"validation": 1}, "half_classes.validation must be 0 or more and below 1; got 1"),
+    ("splits", "half_classes", {"validation": -0.1}, "half_classes.validation must be 0 or more .*; got -0.1"),
+    ("splits", "half_classes", {"validation": float("nan")}, "half_classes.validation must be 0 or more .*; got nan"),
+    ("splits", "random_halves", {"validation": 1.0}, "random_halves.validation must be 0 or more and below 1; got 1"),
+    ("splits", "roth_validation", {"train": 1}, "roth_validation.train must be above 0 and below 1; got 1"),
 ]
 
 

@@ -76,7 +76,7 @@ STEP = st.tuples(st.sampled_from(["add", "remove"]), st.integers(1, 40), st.bool
 
 
 @given(steps=st.lists(STEP, min_size=1, max_size=8), is_raw=st.booleans(), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_it_answers_as_an_index_built_from_its_rows(steps, is_raw, seed):
     draw = np.random.default_rng(seed)
     rows, names, classes, live = np.empty((0, WIDTH), np.float32), [], [], []

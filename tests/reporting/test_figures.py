@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fairground.errors import InputError
-from fairground.reporting.drawing import DARK, LIGHT, STAND_IN, label_shifts, panels, svg_for_page, write_figure
+from fairground.reporting.drawing import DARK, LIGHT, STAND_IN, panels, svg_for_page, write_figure
 from fairground.reporting.figures.scores_and_ranks import MOST_BARS, cost, curve_panel, curves_of, score_panel
 from fairground.reporting.headings import duration, size
 from fairground.reporting.result_table import ResultTable
@@ -119,13 +119,6 @@ def test_figures_for_files_by_their_ending(tmp_path):
         assert path.read_bytes().startswith(begins)
     with pytest.raises(InputError, match=r"must be a png, svg or pdf file; got 'figure.bmp'"):
         write_figure(draw, (6, 3), tmp_path / "figure.bmp")
-
-
-def test_names_find_room_around_their_marks():
-    assert label_shifts([(100, 50)], ["triplet"], 300) == [(7.0, 0.0)]
-    assert label_shifts([(290, 50)], ["triplet"], 300) == [(-7.0, 0.0)]
-    assert len(set(label_shifts([(100, 50)] * 6, ["n_pair"] * 6, 300))) == 6
-    assert label_shifts([(100, 50), (120, 50)], ["proxy_nca", "snr"], 300)[0] != (7.0, 0.0)
 
 
 def test_cost_is_the_mean_over_runs():

@@ -2,8 +2,8 @@ from dataclasses import replace
 
 from fairground.records.record import RunRecord
 from fairground.reporting.run_set import methods_of
-from fairground.spec.run_names import differing, flatten, shared
-from tests.records.factory import METRICS, hashed, make_record, make_spec
+from fairground.spec.run_names import flatten
+from tests.records.factory import hashed, make_record, make_spec
 from tests.reporting.fixtures import make_study
 
 
@@ -47,19 +47,6 @@ def test_a_spec_is_flattened_without_its_seed():
     assert flatten({"a": {"name": "x", "on": True, "many": [1, 2.5]}}) == {"a": "x", "a.on": "true", "a.many": "1, 2.5"}
 
 
-def test_shared_and_differing_settings_make_up_the_whole():
-    one, two = flatten(make_spec()), flatten(make_spec(settings={"margin": 0.2}, miner=None))
-    assert differing([one, two]) == ["loss.margin", "miner"]
-    assert set(shared([one, two])) == set(one) - {"loss.margin", "miner"}
-    assert shared([]) == {}
-
-
-def test_runs_that_did_not_finish_have_no_values():
-    (method,) = methods_of([make_record(seed=0), make_record(seed=1, state="failed")])
-    assert len(method.values("map@r", "test")) == len(method.done) == 1
-    assert method.values("no such metric", "test") == []
-
-
 def test_a_network_that_is_not_trained_is_called_frozen_and_changes_nobody_elses_name():
     def untrained(head: str) -> RunRecord:
         record = make_record()
@@ -71,8 +58,3 @@ def test_a_network_that_is_not_trained_is_called_frozen_and_changes_nobody_elses
         "frozen small_conv + identity",
         "frozen small_conv + pca",
     ]
-
-
-def test_the_scores_of_a_method_come_in_the_order_they_are_met():
-    (method,) = methods_of([make_record()])
-    assert [metric for metric, split in method.scored if split == "test"] == list(METRICS)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairground.errors import DataError, InputError
+from fairground.errors import DataError
 from fairground.splits import ClassFoldsSplit, ClosedSetSplit, HalfClassesSplit, RandomHalvesSplit, RothValidationSplit
 from tests.splits.tables import classes_of, table_of
 
@@ -32,12 +32,6 @@ def test_the_official_test_half_is_never_in_a_fold():
     assert (parts.train.tolist(), parts.validation.tolist(), parts.test.tolist()) == ([0], [2], [1, 3])
 
 
-@pytest.mark.parametrize("fold", [-1, 4])
-def test_a_fold_out_of_range_is_refused(fold):
-    with pytest.raises(InputError, match=rf"class_folds.fold must be in 0..3 for 4 folds; got {fold}"):
-        ClassFoldsSplit(fold=fold)
-
-
 def test_each_class_gives_its_share_to_each_part():
     table = table_of(np.repeat(np.arange(3), 10))
     parts = ClosedSetSplit().parts(table)
@@ -60,15 +54,6 @@ def test_parts_cover_every_image_once_and_every_class_trains(labels, fraction):
     together = np.sort(np.concatenate([parts.train, parts.validation, parts.test]))
     assert together.tolist() == list(range(len(table.labels)))
     assert classes_of(table, parts.train) == sorted(set(table.labels.tolist()))
-
-
-def test_refusals_of_closed_set():
-    with pytest.raises(InputError, match=r"closed_set.test must be above 0 and below 1; got 0"):
-        ClosedSetSplit(test=0)
-    with pytest.raises(InputError, match=r"must be below 1, so that something trains; got 0.5 \+ 0.5"):
-        ClosedSetSplit(validation=0.5, test=0.5)
-    with pytest.raises(DataError, match="the test split is empty"):
-        ClosedSetSplit().parts(table_of([0, 1, 2]))
 
 
 def test_the_second_half_of_the_classes_tests_whatever_the_order_of_the_rows():
@@ -108,24 +93,6 @@ def test_the_seed_and_the_class_names_choose_the_validation_classes():
     assert chosen[2] != chosen[0]
 
 
-@pytest.mark.parametrize("validation", [1, -0.1, 1.5, float("nan")])
-def test_a_fraction_out_of_range_is_refused(validation):
-    with pytest.raises(InputError, match=r"half_classes.validation must be 0 or more and below 1; got"):
-        HalfClassesSplit(validation=validation)
-
-
-@pytest.mark.parametrize(
-    ("validation", "sentence"),
-    [
-        (0.1, "half_classes.validation = 0.1 of 3 classes leaves 0 to validate and 3 to train on; each needs one"),
-        (0.9, "half_classes.validation = 0.9 of 3 classes leaves 3 to validate and 0 to train on; each needs one"),
-    ],
-)
-def test_too_few_classes_for_the_fraction_are_refused(validation, sentence):
-    with pytest.raises(DataError, match=sentence):
-        HalfClassesSplit(validation=validation).parts(table_of([0, 1, 2, 3, 4]))
-
-
 def test_an_official_half_that_shares_classes_is_refused():
     table = table_of([0, 0, 1, 1, 2, 2], official_test=[1, 0, 0, 0, 0, 0])
     with pytest.raises(DataError, match=r"1 classes are in both .* and test"):
@@ -155,15 +122,6 @@ def test_the_official_test_half_is_kept():
     assert len(classes_of(table, parts.validation)) == 1
 
 
-def test_what_cannot_be_divided_is_refused():
-    with pytest.raises(InputError, match=r"random_halves\.validation must be 0 or more and below 1; got 1"):
-        RandomHalvesSplit(validation=1.0)
-    with pytest.raises(DataError, match="needs three classes at least; the data has 2"):
-        RandomHalvesSplit().parts(table_of([0, 1]))
-    with pytest.raises(DataError, match="leaves 0 to validate"):
-        RandomHalvesSplit(validation=0.1).parts(table_of([0, 1, 2, 3]))
-
-
 def test_the_first_four_fifths_of_the_seen_classes_train():
     table = table_of(np.repeat(np.arange(20), 2))
     parts = RothValidationSplit().parts(table)
@@ -182,8 +140,25 @@ def test_fifths_are_taken_within_each_super_class_where_known():
     assert classes_of(table, RothValidationSplit().parts(table).validation) == [4, 9]
 
 
-def test_refusals_of_roth_validation():
-    with pytest.raises(InputError, match=r"roth_validation.train must be above 0 and below 1; got 1"):
-        RothValidationSplit(train=1)
-    with pytest.raises(DataError, match=r"train = 0.2 of 2 classes leaves 0 to train on and 2 to validate"):
-        RothValidationSplit(train=0.2).parts(table_of([0, 1, 2, 3]))
+@pytest.mark.parametrize(
+    ("split", "labels", "complaint"),
+    [
+        (ClosedSetSplit(), range(3), "the test split is empty"),
+        (
+            HalfClassesSplit(validation=0.1),
+            range(5),
+            "half_classes.validation = 0.1 of 3 .* 0 to validate and 3 to train",
+        ),
+        (
+            HalfClassesSplit(validation=0.9),
+            range(5),
+            "half_classes.validation = 0.9 of 3 .* 3 to validate and 0 to train",
+        ),
+        (RandomHalvesSplit(), range(2), "needs three classes at least; the data has 2"),
+        (RandomHalvesSplit(validation=0.1), range(4), "leaves 0 to validate"),
+        (RothValidationSplit(train=0.2), range(4), "train = 0.2 of 2 classes leaves 0 to train on and 2 to validate"),
+    ],
+)
+def test_what_cannot_be_divided_is_refused(split, labels, complaint):
+    with pytest.raises(DataError, match=complaint):
+        split.parts(table_of(list(labels)))

@@ -9,7 +9,6 @@ from PIL import Image
 from torch import Tensor
 
 from fairground.contracts import IMAGENET, Images, Preprocessing, Transform
-from fairground.errors import InputError
 from fairground.loading import ImageFiles, PreparedImages
 from fairground.transforms.mlrc2020 import Mlrc2020Transform
 from fairground.transforms.photographs import PhotographsTransform
@@ -197,30 +196,3 @@ def test_plain_passes_features_and_never_augments(images: Images) -> None:
     found = plain.train(Features(images), np.array([2, 0]), torch.Generator())
     assert (found.dtype, found.tolist()) == (torch.float32, [[4.0, 5.0], [0.0, 1.0]])
     assert torch.equal(plain.train(images, ROWS, torch.Generator()), plain.evaluate(images, ROWS))
-
-
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (
-            lambda: Roth2020Transform(preprocessing=RAW, variant="huge"),
-            "roth2020.variant must be one of base, red, big",
-        ),
-        (lambda: Roth2020Transform(preprocessing=RAW, side=300), "roth2020.side must be in .1, .* = 256.; got 300"),
-        (
-            lambda: Mlrc2020Transform(preprocessing=RAW, smallest_area=0),
-            "mlrc2020.smallest_area must be in .0, 1.; got 0",
-        ),
-        (lambda: Mlrc2020Transform(preprocessing=RAW, narrowest=2), "mlrc2020.narrowest"),
-        (lambda: Mlrc2020Transform(preprocessing=RAW, flip=2), "mlrc2020.flip must be a probability"),
-        (lambda: PlainTransform(preprocessing=RAW, shorter_side=0), "plain.shorter_side must be in .1, 4096. pixels"),
-        (lambda: PhotographsTransform(preprocessing=RAW, hue=0.7), "photographs.hue must be in .0, 0.5."),
-        (lambda: PhotographsTransform(preprocessing=RAW, gray=-1), "photographs.gray must be a probability"),
-        (lambda: PhotographsTransform(preprocessing=RAW, contrast=-1), "photographs.contrast must be at least 0"),
-        (lambda: PhotographsTransform(preprocessing=RAW, widest=0.1), "photographs.narrowest must be in"),
-        (lambda: PhotographsTransform(preprocessing=RAW, smallest_area=2), "photographs.smallest_area must be in"),
-    ],
-)
-def test_wrong_settings_are_refused(make, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        make()
