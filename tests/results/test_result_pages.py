@@ -1,0 +1,168 @@
+"""Verdicts of the pages on samplers, factors, folds, mixup, trunks, searches and fine-tuning follow their rules."""
+
+import pytest
+from studies.results.claims import (
+    c04_samplers,
+    c05_factors,
+    c08_concatenation,
+    c10_mixup,
+    c11_untrained,
+    c15_transfer,
+    c16_search,
+    c17_finetuning,
+    c18_epochs,
+)
+from studies.results.page import Page
+from studies.results.records import JOINED, ExportedRun
+
+from tests.results.test_results import exported, field
+
+LOSSES = {"A": 0.50, "B": 0.55, "C": 0.60, "D": 0.65}
+
+
+def verdicts(page: Page | None) -> dict[str, str]:
+    assert page is not None
+    assert page.markdown().count("## Verdict") == 1
+    return {answer.data: answer.verdict for answer in page.answers}
+
+
+def variants(shifts: dict[str, float]) -> list[ExportedRun]:
+    """Every loss in every variant, which shifts it by so much, and by a little more or less from loss to loss."""
+    levels = {
+        f"{loss}, {variant}": level + shift + (0.0 if variant in ("base", "SPC-4") else 0.0005 * (-1) ** place)
+        for place, (loss, level) in enumerate(LOSSES.items())
+        for variant, shift in shifts.items()
+    }
+    return field(levels, sd=0.00001, n_seeds=2)
+
+
+def test_a_sampler_is_judged_by_what_it_gains_over_spc_4() -> None:
+    shifts = {"SPC-2": 0.02, "SPC-4": 0.0, "SPC-8": -0.01, "SPC-R": 0.0, "GC": 0.01, "DDM": 0.0, "FRD": -0.02}
+    page = c04_samplers.page(variants(shifts))
+    assert verdicts(page) == {"SPC-2 beats SPC-4": "holds", "FRD beats SPC-4": "does not hold"}
+
+
+@pytest.mark.parametrize(
+    ("shift", "expected"),
+    [(0.02, ("holds", "holds")), (-0.02, ("does not hold", "holds")), (0.0, ("does not hold",) * 2)],
+)
+def test_factors_are_judged_from_the_base(shift: float, expected: tuple[str, str]) -> None:
+    changed = {"batch 256": shift, "decay 0.01": shift, "512 dimensions": shift, c05_factors.PLAIN: -shift}
+    found = verdicts(c05_factors.page(variants(dict.fromkeys(c05_factors.VARIANTS, 0.0) | changed)))
+    rising = ("larger batches help", "more dimensions help", "augmentation helps")
+    assert {found[f"CUB: {part}"] for part in rising} == {expected[0]}
+    assert found["CUB: weight decay matters"] == expected[1]
+
+
+def test_joined_models_are_set_against_single_ones_of_both_widths() -> None:
+    runs = []
+    for loss, level in LOSSES.items():
+        for width, gain in ((128, 0.0), (512, 0.02)):
+            folds = [
+                exported(f"{loss}, {width}", 1, level + gain + 0.001 * fold, run=f"{loss}{fold}") for fold in range(4)
+            ]
+            joined = exported(f"{loss}, {width}", 1, level + gain + 0.02, kind=JOINED, best_epoch=1)
+            runs += [*folds, joined]
+    found = verdicts(c08_concatenation.page(runs))
+    assert found == {
+        "against one model of 128 dimensions": "holds",
+        "against one model of 512 dimensions": "does not hold",
+    }
+
+
+@pytest.mark.parametrize(
+    ("rho", "recall", "verdict"), [(0.1, -0.02, "holds"), (-0.1, -0.02, "does not hold"), (0.1, 0.02, "does not hold")]
+)
+def test_mixup_must_compress_and_cost(rho: float, recall: float, verdict: str) -> None:
+    runs = []
+    for place, (loss, level) in enumerate(LOSSES.items()):
+        for seed in (1, 2):
+            plain = {"train": {"rho": 0.3 + 0.001 * place, "effective_rank": 9.0}}
+            mixed = {"train": {"rho": 0.3 + 0.002 * place + rho, "effective_rank": 8.0}}
+            runs.append(exported(loss, seed, level, **plain))
+            runs.append(exported(f"{loss}, mixup", seed, level + recall + 0.0001 * place, **mixed))
+    assert verdicts(c10_mixup.page(runs)) == {"cub200": verdict}
+
+
+def untrained_rows(trunk: str, level: float) -> list[ExportedRun]:
+    ways = ["all 1280", *c11_untrained.WAYS]
+    return [exported(f"{trunk}, {way}", 0, level) for way in ways]
+
+
+def test_trunks_are_set_against_losses_where_there_are_two() -> None:
+    trained, one = field(LOSSES), untrained_rows("efficientnet_lite0", 0.5)
+    assert verdicts(c11_untrained.page(one, trained)) == {"cub200": "cannot tell"}
+    far, near = untrained_rows("resnet50", 0.3), untrained_rows("resnet50", 0.49)
+    assert verdicts(c11_untrained.page([*one, *far], trained)) == {"cub200": "holds"}
+    assert verdicts(c11_untrained.page([*one, *near], trained)) == {"cub200": "does not hold"}
+
+
+@pytest.mark.parametrize(("gain", "verdict"), [(0.001, "holds"), (0.02, "does not hold")])
+def test_a_search_is_long_enough_where_a_longer_one_gains_little(gain: float, verdict: str) -> None:
+    longer = field({loss: level + gain for loss, level in LOSSES.items()}, sd=0.0001)
+    found = c16_search.page(longer, field(LOSSES, sd=0.0001))
+    assert verdicts(found) == {"cub200": verdict}
+
+
+def longer(before: dict[str, float], after: dict[str, float]) -> list[ExportedRun]:
+    """Runs of 32 epochs that reach one score by the 8th and another by the last, with a peak on test in between."""
+    runs = []
+    for name, level in before.items():
+        for seed in range(3):
+            test = {0: 0.1, 8: level + 0.0001 * seed, 12: 0.99, 32: after[name] + 0.0001 * seed}
+            validation = {0: 0.1, 8: 0.5, 12: 0.4, 32: 0.6}
+            curves = {("test", "map@r"): test, ("validation", "map@r"): validation}
+            runs.append(exported(name, seed, level, epochs=curves, study="c18_epochs_cub200"))
+    return runs
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ({"A": 0.60, "B": 0.65, "C": 0.70, "D": 0.75, "E": 0.80}, ["holds", "does not hold"]),
+        ({"A": 0.804, "B": 0.803, "C": 0.802, "D": 0.801, "E": 0.80}, ["does not hold", "holds"]),
+    ],
+)
+def test_longer_training_is_judged_by_its_order_and_by_how_far_methods_are_apart(
+    after: dict[str, float], expected: list[str]
+) -> None:
+    before = {"A": 0.50, "B": 0.51, "C": 0.52, "D": 0.53, "E": 0.54}
+    page = c18_epochs.page(longer(before, after))
+    parts = ("8 epochs give the order of 32", "losses are saturated after 32")
+    assert verdicts(page) == {f"CUB: {part}": verdict for part, verdict in zip(parts, expected, strict=True)}
+    assert page is not None
+    # Validation selects within each budget: what test classes reach in between is nobody's score.
+    assert "99" not in page.sections[1].text
+
+
+METHODS = ("Contrastive", "Triplet", "ProxyNCA", "N. Softmax", "MS", "SupCon", "Proxy-Anchor", "Margin (D)")
+LEVELS = {method: 0.20 + 0.01 * place for place, method in enumerate(METHODS)}
+BACKWARDS = {method: 0.30 - 0.01 * place for place, method in enumerate(METHODS)}
+CLOSE = {method: 0.25 + 0.0001 * place for place, method in enumerate(METHODS)}
+
+
+def tuned(levels: dict[str, float], *, frozen: float = 0.1, sd: float = 0.001) -> list[ExportedRun]:
+    said = {"data": "cub200_photographs", "study": "c17_finetuning_cub200"}
+    return [*field(levels, n_seeds=3, sd=sd, **said), *field({"Frozen": frozen}, n_seeds=3, sd=0.0, **said)]
+
+
+@pytest.mark.parametrize(
+    ("levels", "frozen", "sd", "expected"),
+    [
+        (LEVELS, 0.1, 0.001, ["holds", "does not hold", "holds"]),
+        (BACKWARDS, 0.5, 0.001, ["does not hold", "does not hold", "does not hold"]),
+        (CLOSE, 0.25035, 0.00001, ["holds", "holds", "cannot tell"]),
+    ],
+)
+def test_fine_tuning_is_judged_in_three_parts(
+    levels: dict[str, float], frozen: float, sd: float, expected: list[str]
+) -> None:
+    found = verdicts(c17_finetuning.page(tuned(levels, frozen=frozen, sd=sd), field(LEVELS)))
+    parts = ("heads foretell the order", "losses are saturated", "fine-tuning helps")
+    assert found == {f"CUB photographs: {part}": verdict for part, verdict in zip(parts, expected, strict=True)}
+
+
+def test_orders_are_compared_between_sets_and_between_heads_and_fine_tuning() -> None:
+    heads = [*field(LEVELS), *field(BACKWARDS, data="cars196"), *field({"A": 0.1}, data="pets")]
+    page = c15_transfer.page(heads, tuned(LEVELS))
+    assert verdicts(page) == {"CUB and Cars": "does not hold", "CUB, heads and fine-tuning": "holds"}
