@@ -90,11 +90,8 @@ class ImageTable:
         require(n > 0, "the data set is empty", DataError)
         require(len(self.images) == n, f"{len(self.images)} images but {n} labels", DataError)
         require(self.labels.ndim == 1, f"labels must be one number per image; got shape {self.labels.shape}", DataError)
-        require(
-            int(self.labels.min()) >= 0 and int(self.labels.max()) < len(self.class_names),
-            f"labels must be in 0..{len(self.class_names) - 1}; got {self.labels.min()}..{self.labels.max()}",
-            DataError,
-        )
+        refusal = f"labels must be in 0..{len(self.class_names) - 1}; got {self.labels.min()}..{self.labels.max()}"
+        require(int(self.labels.min()) >= 0 and int(self.labels.max()) < len(self.class_names), refusal, DataError)
         for name in ("official_test", "super_labels", "listed_parts", "is_query", "is_gallery", "groups"):
             column = getattr(self, name)
             require(

@@ -59,11 +59,8 @@ class Cars196Dataset(OfficialDataset):
         names = [str(name) for name in np.atleast_1d(content["class_names"])] if "class_names" in content else []
         numbers = np.array([int(row["class"]) for row in rows], dtype=np.int64)
         kept, labels = np.unique(numbers, return_inverse=True)
-        require(
-            not names or (numbers.min() >= 1 and numbers.max() <= len(names)),
-            f"{path}: classes must be 1..{len(names)}; got {numbers.min()}..{numbers.max()}",
-            DataError,
-        )
+        refusal = f"{path}: classes must be 1..{len(names)}; got {numbers.min()}..{numbers.max()}"
+        require(not names or (numbers.min() >= 1 and numbers.max() <= len(names)), refusal, DataError)
         return photo_table(
             root,
             [str(row["relative_im_path"]) for row in rows],

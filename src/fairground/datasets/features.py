@@ -36,10 +36,8 @@ class FeaturesDataset(Dataset):
 
     def __init__(self, *, path: str, labels: str = "") -> None:
         suffix = Path(path).suffix.lower()
-        require(
-            suffix in (".npz", ".npy", ".parquet", ".pq"),
-            f"features.path must be an .npz, .npy or .parquet file; got '{path}'",
-        )
+        refusal = f"features.path must be an .npz, .npy or .parquet file; got '{path}'"
+        require(suffix in (".npz", ".npy", ".parquet", ".pq"), refusal)
         require(
             (suffix == ".npy") == bool(labels),
             "features.labels must be the .npy file of labels when features.path is an .npy file, and only then; got "
@@ -134,11 +132,8 @@ def _matrix(path: Path, name: str, lists: Any) -> np.ndarray:
     values = np.asarray(lists.flatten().to_numpy(zero_copy_only=False))
     ends = np.diff(lists.offsets.to_numpy()) if hasattr(lists, "offsets") else np.full(len(lists), lists.type.list_size)
     widths = np.unique(ends)
-    require(
-        len(widths) == 1,
-        f"{path}: the lists of '{name}' must be of one length; they have {widths[:1]} to {widths[-1:]} entries",
-        DataError,
-    )
+    refusal = f"{path}: the lists of '{name}' must be of one length; they have {widths[:1]} to {widths[-1:]} entries"
+    require(len(widths) == 1, refusal, DataError)
     return values.reshape(len(lists), int(widths[0]))
 
 
@@ -148,9 +143,6 @@ def _own_name(name: str) -> str:
 
 def _one_of(path: Path, names: list[str], wanted: tuple[str, ...]) -> str:
     found = [name for name in wanted if name in names]
-    require(
-        len(found) == 1,
-        f"{path} must have one of {' and '.join(wanted)}; it has {', '.join(names) or 'nothing'}",
-        DataError,
-    )
+    refusal = f"{path} must have one of {' and '.join(wanted)}; it has {', '.join(names) or 'nothing'}"
+    require(len(found) == 1, refusal, DataError)
     return found[0]

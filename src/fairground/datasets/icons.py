@@ -30,11 +30,8 @@ class IconsDataset(Dataset):
             _check_shipped(SHIPPED)
         names = ["images", "labels", "class_names", "split", "source_set", "source_name"]
         arrays = read_arrays(Path(self.path) if self.path else SHIPPED, names)
-        require(
-            arrays["images"].ndim == 3,
-            f"icons are gray images (n, height, width); '{self.path}' holds {arrays['images'].shape}",
-            DataError,
-        )
+        refusal = f"icons are gray images (n, height, width); '{self.path}' holds {arrays['images'].shape}"
+        require(arrays["images"].ndim == 3, refusal, DataError)
         sources = zip(arrays["source_set"].tolist(), arrays["source_name"].tolist(), strict=True)
         return ImageTable(
             images=ImagesInMemory(arrays["images"][:, np.newaxis]),
@@ -48,8 +45,5 @@ class IconsDataset(Dataset):
 def _check_shipped(path: Path) -> None:
     require(path.is_file(), f"{path} is missing: reinstall fairground", DataError)
     found = hashlib.sha256(path.read_bytes()).hexdigest()
-    require(
-        found == SHA256,
-        f"{path} is damaged: its SHA-256 is {found[:12]}... instead of {SHA256[:12]}...; reinstall fairground",
-        DataError,
-    )
+    refusal = f"{path} is damaged: its SHA-256 is {found[:12]}... instead of {SHA256[:12]}...; reinstall fairground"
+    require(found == SHA256, refusal, DataError)

@@ -10,8 +10,6 @@ Paper
 
 import numpy as np
 import torch
-from torch import Tensor
-from torch.nn import functional
 
 from fairground.contracts.dataset import Dataset, ImageTable, require
 from fairground.loading.image_dataset import ImagesInMemory
@@ -46,10 +44,8 @@ class SyntheticDataset(Dataset):
         require(noise >= 0, f"synthetic.noise must be 0 or more; got {noise}")
         require(shift >= 0, f"synthetic.shift must be 0 or more; got {shift}")
         require(imbalance >= 1, f"synthetic.imbalance must be 1 (equal classes) or more; got {imbalance}")
-        require(
-            0 <= lone_classes <= n_classes // 2,
-            f"synthetic.lone_classes must be in 0..{n_classes // 2}, the classes of a half; got {lone_classes}",
-        )
+        refusal = f"synthetic.lone_classes must be in 0..{n_classes // 2}, the classes of a half; got {lone_classes}"
+        require(0 <= lone_classes <= n_classes // 2, refusal)
         require(super_classes >= 0, f"synthetic.super_classes must be 0 (none) or more; got {super_classes}")
         self.n_classes, self.per_class = n_classes, per_class
         self.super_classes = super_classes
@@ -83,15 +79,15 @@ class SyntheticDataset(Dataset):
         sizes[n - self.lone_classes :] = 1
         return [int(size) for size in sizes]
 
-    def _patterns(self, generator: torch.Generator) -> Tensor:
+    def _patterns(self, generator: torch.Generator) -> torch.Tensor:
         """One pattern a class (n_classes, c, s, s) with room to move, mean 0 and deviation 1 each."""
         side = self.size + 2 * self.shift
         coarse = torch.randn((self.n_classes, self.channels, 5, 5), generator=generator)
-        smooth = functional.interpolate(coarse, size=(side, side), mode="bicubic", align_corners=True)
+        smooth = torch.nn.functional.interpolate(coarse, size=(side, side), mode="bicubic", align_corners=True)
         deviation, mean = torch.std_mean(smooth, dim=(1, 2, 3), keepdim=True)
         return (smooth - mean) / deviation
 
-    def _moved(self, patterns: Tensor, labels: Tensor, generator: torch.Generator) -> Tensor:
+    def _moved(self, patterns: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         """The pattern of each label (n, c, size, size), seen through a window at a random place."""
         corners = torch.randint(0, 2 * self.shift + 1, (2, len(labels), 1), generator=generator)
         rows, columns = corners + torch.arange(self.size)

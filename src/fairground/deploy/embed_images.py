@@ -125,11 +125,8 @@ def resized_images(images: Images, metadata: ModelMetadata) -> Images:
         require(images.is_picture, f"this model embeds pictures, but the data are {given}", DataError)
     else:
         first = ". Pass them through that encoder first" if images.is_picture else ""
-        require(
-            not images.is_picture and images.channels == metadata.channels,
-            f"the data are {given}, but this model takes {metadata.features_wanted()}{first}",
-            DataError,
-        )
+        refusal = f"the data are {given}, but this model takes {metadata.features_wanted()}{first}"
+        require(not images.is_picture and images.channels == metadata.channels, refusal, DataError)
     if not images.is_picture or (images.channels == metadata.channels and metadata.size is None):
         return images
     return ResizedImages(images, channels=metadata.channels, size=metadata.size)

@@ -46,11 +46,8 @@ def search(
     """Return the `k` rows (n, d) most similar to each query (q, d), without those `removed`, numbers ascending."""
     require(k >= 1, f"k must be at least 1; got {k}")
     width = rows.shape[1]
-    require(
-        queries.ndim == 2 and queries.shape[1] == width,
-        f"queries must be (q, {width}) to be compared with this index; got {queries.shape}",
-        DataError,
-    )
+    refusal = f"queries must be (q, {width}) to be compared with this index; got {queries.shape}"
+    require(queries.ndim == 2 and queries.shape[1] == width, refusal, DataError)
     wanted = np.ascontiguousarray(queries, np.float32)
     require(bool(np.isfinite(wanted).all()), "queries must hold finite numbers", DataError)
     gone = np.empty(0, np.int64) if removed is None else removed

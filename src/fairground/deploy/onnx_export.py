@@ -41,11 +41,8 @@ def write_onnx(model: UsableModel, path: Path) -> OnnxInput:
         for n in _BATCHES:
             (found,) = session.run(["embeddings"], {"inputs": inputs[:n].numpy()})
             worst = max(worst, float(np.abs(found - embedder(inputs[:n]).numpy()).max()))
-    require(
-        worst < LARGEST_DIFFERENCE,
-        f"the ONNX file differs from torch by {worst:.2g}, more than {LARGEST_DIFFERENCE:.0e}: it was not written",
-        StoreError,
-    )
+    refusal = f"the ONNX file differs from torch by {worst:.2g}, more than {LARGEST_DIFFERENCE:.0e}: it was not written"
+    require(worst < LARGEST_DIFFERENCE, refusal, StoreError)
     model.network.to(model.device)
     write_atomically(path, data)
     scaling: Any = _scaling(model) if model.metadata.is_picture else {}

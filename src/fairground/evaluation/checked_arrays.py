@@ -74,11 +74,8 @@ def as_label_sets(labels: Labels, n: int, what: str = "labels") -> list[frozense
 
 def as_column(values: Any, n: int, what: str) -> np.ndarray:
     column = values.detach().cpu().numpy() if isinstance(values, torch.Tensor) else np.asarray(values)
-    require(
-        column.ndim == 1 and len(column) == n,
-        f"{what}: one value per row; got shape {column.shape} for {n} rows",
-        DataError,
-    )
+    refusal = f"{what}: one value per row; got shape {column.shape} for {n} rows"
+    require(column.ndim == 1 and len(column) == n, refusal, DataError)
     require(column.dtype.kind in "iubUS", f"{what} must be whole numbers or text; got {column.dtype}", DataError)
     return column
 

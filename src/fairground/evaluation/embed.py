@@ -63,10 +63,8 @@ def pretrained_embeddings(features: Tensor, *, dim: int, standardise: bool = Tru
     head `linear` with `training.epochs=0`.
     """
     n, width = features.shape
-    require(
-        1 <= dim <= min(n - 1, width),
-        f"{n} features of width {width} have {min(n - 1, width)} principal axes; {dim} were asked for",
-    )
+    refusal = f"{n} features of width {width} have {min(n - 1, width)} principal axes; {dim} were asked for"
+    require(1 <= dim <= min(n - 1, width), refusal)
     found = principal_axes(torch.split(features, PROJECTED), standardise=standardise)
     weight, bias = found.projection(dim)
     projected = [(block.cpu().double() @ weight.T + bias).to(features) for block in torch.split(features, PROJECTED)]

@@ -140,10 +140,8 @@ def evaluate_in_detail(
     require(lone in ("drop", "zero"), f"lone must be 'drop' or 'zero'; got '{lone}'")
     require(average in ("queries", "classes"), f"average must be 'queries' or 'classes'; got '{average}'")
     require(not isinstance(metrics, str), f"metrics must be a list of names; got the single word '{metrics}'")
-    require(
-        average == "queries" or view.classes is not None,
-        "average='classes' needs one label per row; got sets of labels or none",
-    )
+    refusal = "average='classes' needs one label per row; got sets of labels or none"
+    require(average == "queries" or view.classes is not None, refusal)
     chosen = {name: metric_named(name) for name in (DEFAULT_METRICS if metrics is None else metrics)}
     values = _rank_values(view, chosen)
     is_counted = np.ones(view.n_queries, bool)
@@ -325,10 +323,8 @@ def analyse(
         view = embeddings
     else:
         view = EmbeddingView(embeddings, labels, normalise=normalise, threads=threads)
-    require(
-        view.references is None and view.query_rows is None,
-        "analyse looks at one set of embeddings as a whole: no references, no query_rows",
-    )
+    refusal = "analyse looks at one set of embeddings as a whole: no references, no query_rows"
+    require(view.references is None and view.query_rows is None, refusal)
     found = {}
     for asked in list_room("analysis") if analyses is None else analyses:
         if isinstance(asked, str):

@@ -35,10 +35,8 @@ class MlpHead(Head):
     ) -> None:
         super().__init__()
         require(1 <= embedding_dim <= 65536, f"mlp.embedding_dim must be in [1, 65536]; got {embedding_dim}")
-        require(
-            all(isinstance(width, int) and 1 <= width <= 65536 for width in hidden),
-            f"mlp.hidden must be whole numbers in [1, 65536], one a hidden layer; got {list(hidden)}",
-        )
+        refusal = f"mlp.hidden must be whole numbers in [1, 65536], one a hidden layer; got {list(hidden)}"
+        require(all(isinstance(width, int) and 1 <= width <= 65536 for width in hidden), refusal)
         known = ", ".join(_ACTIVATIONS)
         require(activation in _ACTIVATIONS, f"mlp.activation must be one of {known}; got {activation!r}")
         self.embedding_dim = embedding_dim

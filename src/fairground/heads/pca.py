@@ -27,10 +27,8 @@ class PcaHead(AffineHead):
     needs_features = True
 
     def __init__(self, *, n_features: int, embedding_dim: int = 128, standardise: bool = True) -> None:
-        require(
-            1 <= embedding_dim <= n_features,
-            f"pca.embedding_dim must be in [1, {n_features}], the width of the features; got {embedding_dim}",
-        )
+        refusal = f"pca.embedding_dim must be in [1, {n_features}], the width of the features; got {embedding_dim}"
+        require(1 <= embedding_dim <= n_features, refusal)
         super().__init__(n_features, embedding_dim)
         self.standardise = standardise
 

@@ -37,10 +37,8 @@ class PldaHead(AffineHead):
         self, *, n_features: int, embedding_dim: int | None = None, shrinkage: float = 0.7, prior: float = 2.0
     ) -> None:
         dim = n_features if embedding_dim is None else embedding_dim
-        require(
-            1 <= dim <= n_features,
-            f"plda.embedding_dim must be in [1, {n_features}], the width of the features; got {dim}",
-        )
+        refusal = f"plda.embedding_dim must be in [1, {n_features}], the width of the features; got {dim}"
+        require(1 <= dim <= n_features, refusal)
         require(0 < shrinkage <= 1, f"plda.shrinkage must be in (0, 1]; got {shrinkage}")
         require(0 <= prior < float("inf"), f"plda.prior must be a number from 0; got {prior}")
         super().__init__(n_features, dim)

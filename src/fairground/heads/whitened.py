@@ -30,10 +30,8 @@ class WhitenedHead(AffineHead):
     needs_features = True
 
     def __init__(self, *, n_features: int, embedding_dim: int = 128, power: float = 1.0) -> None:
-        require(
-            1 <= embedding_dim <= n_features,
-            f"whitened.embedding_dim must be in [1, {n_features}], the width of the features; got {embedding_dim}",
-        )
+        refusal = f"whitened.embedding_dim must be in [1, {n_features}], the width of the features; got {embedding_dim}"
+        require(1 <= embedding_dim <= n_features, refusal)
         require(0 <= power <= 1, f"whitened.power must be in [0, 1]; got {power}")
         super().__init__(n_features, embedding_dim)
         self.power = power

@@ -15,11 +15,8 @@ _ENDINGS = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".7z", ".r
 def refuse_archive(path: Path) -> None:
     ending = next((one for one in sorted(_ENDINGS, key=len, reverse=True) if path.name.lower().endswith(one)), "")
     folder = path.with_name(path.name[: -len(ending)]) if ending else path
-    require(
-        not (ending and path.is_file()),
-        f"'{path}' is an archive: unpack it and name the folder, like {folder}",
-        DataError,
-    )
+    refusal = f"'{path}' is an archive: unpack it and name the folder, like {folder}"
+    require(not (ending and path.is_file()), refusal, DataError)
 
 
 #: what image files are called at the end

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from PIL import Image
-from torch import Tensor
 
 from fairground.contracts.dataset import Dataset, Images, ImageTable
 from fairground.errors import DataError, PictureError, require
@@ -58,7 +57,7 @@ class ImageFiles(Images):
     def channels(self) -> int:
         return 3
 
-    def take(self, rows: np.ndarray) -> Tensor:
+    def take(self, rows: np.ndarray) -> torch.Tensor:
         """Return the whole images (k, 3, h, w) of `rows`; refused where they differ in size."""
         transform_steps.require_one_size(self.sizes(rows))
         found = for_each(lambda row: np.asarray(self.picture(row)), rows.tolist())
@@ -71,7 +70,7 @@ class ImageFiles(Images):
             self._sizes[unknown] = for_each(self._size, unknown.tolist())
         return transform_steps.resized_sizes(self._sizes[rows], shorter_side)
 
-    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
+    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> torch.Tensor:
         pixels = np.empty((len(rows), side, side, 3), np.uint8)
 
         def one(number: int) -> None:
@@ -126,10 +125,8 @@ class ImageFiles(Images):
             left, top, right, bottom = left // by, top // by, -(-right // by), -(-bottom // by)
         else:
             picture = self.picture(row)
-        require(
-            0 <= left < right <= picture.width and 0 <= top < bottom <= picture.height,
-            f"crop ({left}, {top}, {right}, {bottom}) does not lie within image {shown(self.paths[row])}",
-        )
+        refusal = f"crop ({left}, {top}, {right}, {bottom}) does not lie within image {shown(self.paths[row])}"
+        require(0 <= left < right <= picture.width and 0 <= top < bottom <= picture.height, refusal)
         return picture.crop((left, top, right, bottom))
 
     def _size(self, row: int) -> tuple[int, int]:
@@ -196,7 +193,7 @@ class ImagesInMemory(Images):
     def __len__(self) -> int:
         return len(self._pixels)
 
-    def take(self, rows: np.ndarray | Tensor) -> Tensor:
+    def take(self, rows: np.ndarray | torch.Tensor) -> torch.Tensor:
         return self._pixels.index_select(0, torch.as_tensor(rows, dtype=torch.int64))
 
     @property
@@ -206,7 +203,7 @@ class ImagesInMemory(Images):
     def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
         return np.tile(transform_steps.resized_sizes(np.array(self._pixels.shape[2:]), shorter_side), (len(rows), 1))
 
-    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
+    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> torch.Tensor:
         return transform_steps.crop_batch([self._pixels[row].numpy() for row in rows], boxes, side, shorter_side)
 
     def fingerprint(self) -> str:
@@ -220,11 +217,8 @@ class FeatureRows(Images):
     is_picture = False
 
     def __init__(self, features: np.ndarray, *, origin: str) -> None:
-        require(
-            features.ndim == 2 and features.shape[1] > 0,
-            f"features must be one row per item, (n, d); {origin} has shape {features.shape}",
-            DataError,
-        )
+        refusal = f"features must be one row per item, (n, d); {origin} has shape {features.shape}"
+        require(features.ndim == 2 and features.shape[1] > 0, refusal, DataError)
         require(features.dtype.kind in "fiu", f"features must be numbers; {origin} has {features.dtype}", DataError)
         self._features = features
         self._block = max(1, _BLOCK_BYTES // (4 * features.shape[1]))
@@ -237,13 +231,13 @@ class FeatureRows(Images):
     def channels(self) -> int:
         return int(self._features.shape[1])
 
-    def take(self, rows: np.ndarray) -> Tensor:
+    def take(self, rows: np.ndarray) -> torch.Tensor:
         return _as_float32(self._features[np.asarray(rows)])
 
     def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
         raise DataError(_NO_SIZE)
 
-    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
+    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> torch.Tensor:
         raise DataError(_NO_SIZE)
 
     def fingerprint(self) -> str:
@@ -266,7 +260,7 @@ class FeatureRows(Images):
         )
 
 
-def _as_float32(block: np.ndarray) -> Tensor:
+def _as_float32(block: np.ndarray) -> torch.Tensor:
     # torch turns halves into floats eight times as fast as numpy; the numbers are the same.
     if block.dtype == np.float16:
         return torch.from_numpy(block).float()

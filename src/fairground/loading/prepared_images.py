@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import torch
 from PIL import Image
-from torch import Tensor
 
 from fairground.contracts.dataset import Images
 from fairground.errors import DataError, InputError, StoreError, require
@@ -44,11 +43,8 @@ def build(folder: Path, source: "ImageFiles", side: int, tell: Tell | None, inde
                 tell(int(done.sum()), len(done))
             found = for_each(lambda row: source.resized(row, side), rows.tolist())
             for row, picture in zip(rows, found, strict=True):
-                require(
-                    (picture.height, picture.width) == tuple(sizes[row]),
-                    f"image {shown(source.paths[row])} changed while it was being prepared; start again",
-                    DataError,
-                )
+                refusal = f"image {shown(source.paths[row])} changed while it was being prepared; start again"
+                require((picture.height, picture.width) == tuple(sizes[row]), refusal, DataError)
                 file.seek(int(begins[row]))
                 file.write(picture.tobytes())
             file.flush()
@@ -301,7 +297,7 @@ class PreparedImages(Images):
             f"say data.prepared={shorter_side}, or 0 to decode the files each time",
         )
 
-    def take(self, rows: np.ndarray) -> Tensor:
+    def take(self, rows: np.ndarray) -> torch.Tensor:
         """Return the whole images (k, 3, h, w) of `rows`; refused where they differ in size."""
         require_one_size(self.sizes(rows))
         found = np.stack([self._ready().pixels(int(row)) for row in rows])
@@ -313,7 +309,7 @@ class PreparedImages(Images):
         sizes: np.ndarray = self._ready().sizes[np.asarray(rows)].astype(np.int64)
         return resized_sizes(sizes, None if shorter_side == self.side else shorter_side)
 
-    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> Tensor:
+    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> torch.Tensor:
         if shorter_side is not None:
             self.require_side(shorter_side)
         cache = self._ready()

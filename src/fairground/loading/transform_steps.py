@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from PIL import Image
-from torch import Tensor
 
 from fairground.contracts import Augmentation, Images, PlannedTransform, Preprocessing
 from fairground.errors import DataError, require
@@ -17,10 +16,8 @@ def cut(pixels: np.ndarray, box: Sequence[int] | np.ndarray, out: np.ndarray) ->
     """Write a box (left, top, right, bottom) of uint8 pixels (h, w, 3) into `out` (side, side, 3), resized."""
     left, top, right, bottom = (int(edge) for edge in box)
     height, width, _ = pixels.shape
-    require(
-        0 <= left < right <= width and 0 <= top < bottom <= height,
-        f"box ({left}, {top}, {right}, {bottom}) does not lie within an image {width} wide and {height} high",
-    )
+    refusal = f"box ({left}, {top}, {right}, {bottom}) does not lie within an image {width} wide and {height} high"
+    require(0 <= left < right <= width and 0 <= top < bottom <= height, refusal)
     piece = Image.fromarray(np.ascontiguousarray(pixels[top:bottom, left:right]))
     # One side at a time: which one goes first changes pixels, and recent versions of Pillow choose it themselves.
     out[:] = piece.resize((len(out), piece.height), _BILINEAR).resize((len(out), len(out)), _BILINEAR)
@@ -68,7 +65,7 @@ def central_boxes(sizes: np.ndarray, side: int) -> np.ndarray:
     return _boxes(np.rint((sizes - side) / 2).astype(np.int64), np.full_like(sizes, side))
 
 
-def random_flips(n: int, generator: torch.Generator, probability: float) -> Tensor:
+def random_flips(n: int, generator: torch.Generator, probability: float) -> torch.Tensor:
     """Return which of `n` images are mirrored, on the generator's device."""
     return torch.rand(n, generator=generator, device=generator.device) < probability
 
@@ -100,11 +97,8 @@ def resized_sizes(sizes: np.ndarray, shorter_side: int | None) -> np.ndarray:
 
 
 def require_one_size(sizes: np.ndarray) -> None:
-    require(
-        len(sizes) > 0 and bool((sizes == sizes[0]).all()),
-        "photographs of different sizes cannot be stacked whole; use a transform that cuts, such as plain",
-        DataError,
-    )
+    refusal = "photographs of different sizes cannot be stacked whole; use a transform that cuts, such as plain"
+    require(len(sizes) > 0 and bool((sizes == sizes[0]).all()), refusal, DataError)
 
 
 def resize_shorter_side(image: Image.Image, shorter_side: int | None) -> Image.Image:
@@ -112,7 +106,7 @@ def resize_shorter_side(image: Image.Image, shorter_side: int | None) -> Image.I
     return image if image.size == (width, height) else image.resize((width, height), _BILINEAR)
 
 
-def crop_batch(images: Sequence[np.ndarray], boxes: np.ndarray, side: int, shorter_side: int | None) -> Tensor:
+def crop_batch(images: Sequence[np.ndarray], boxes: np.ndarray, side: int, shorter_side: int | None) -> torch.Tensor:
     """Return one box (k, 4) of each uint8 image (c, h, w), resized to a square: uint8 (k, c, side, side).
 
     In memory the channels are last, as networks on photographs want them.
@@ -129,17 +123,17 @@ def crop_batch(images: Sequence[np.ndarray], boxes: np.ndarray, side: int, short
     return torch.from_numpy(pixels).permute(0, 3, 1, 2)
 
 
-def gray(images: Tensor) -> Tensor:
+def gray(images: torch.Tensor) -> torch.Tensor:
     """Return the lightness (n, 1, h, w) as int32: 0.299 red + 0.587 green + 0.114 blue, in Pillow's fixed point."""
     red, green, blue = images.to(torch.int32).unbind(1)
     return ((red * 19595 + green * 38470 + blue * 7471 + 32768) >> 16).unsqueeze(1)
 
 
-def brighten(images: Tensor, factors: Tensor) -> Tensor:
+def brighten(images: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
     return _blend(torch.zeros_like(images), images, factors)
 
 
-def contrast(images: Tensor, factors: Tensor) -> Tensor:
+def contrast(images: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
     """Return images whose distance from their own mean lightness is multiplied by `factors` (n,)."""
     light = gray(images).flatten(1).long()
     count = light.shape[1]
@@ -147,12 +141,12 @@ def contrast(images: Tensor, factors: Tensor) -> Tensor:
     return _blend(mean.view(-1, 1, 1, 1), images, factors)
 
 
-def saturate(images: Tensor, factors: Tensor) -> Tensor:
+def saturate(images: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
     """Return images whose distance from gray is multiplied by `factors` (n,)."""
     return _blend(gray(images), images, factors)
 
 
-def turn_hue(images: Tensor, turns: Tensor) -> Tensor:
+def turn_hue(images: torch.Tensor, turns: torch.Tensor) -> torch.Tensor:
     """Return images whose hue is turned by `turns` (n,) of the whole circle, in steps of 1/255."""
     red, green, blue = (plane.float().contiguous() for plane in images.unbind(1))
     top = red.maximum(green).maximum(blue)
@@ -168,12 +162,12 @@ def turn_hue(images: Tensor, turns: Tensor) -> Tensor:
     return _from_hue(steps.mul(6).div(255), saturation, top)
 
 
-def jitter_draws(n: int, generator: torch.Generator) -> Tensor:
+def jitter_draws(n: int, generator: torch.Generator) -> torch.Tensor:
     """Return the random numbers (8, n) that `jitter` needs for n images."""
     return torch.rand(8, n, generator=generator, device=generator.device)
 
 
-def jitter(images: Tensor, amounts: tuple[float, float, float, float], draws: Tensor) -> Tensor:
+def jitter(images: torch.Tensor, amounts: tuple[float, float, float, float], draws: torch.Tensor) -> torch.Tensor:
     """Return images with brightness, contrast, saturation and hue changed at random, in random order for each image.
 
     The first three factors are uniform in [1 - amount, 1 + amount], not below 0; hue turns uniformly in +-amount. The
@@ -194,13 +188,13 @@ def jitter(images: Tensor, amounts: tuple[float, float, float, float], draws: Te
     return images
 
 
-def _blend(base: Tensor, images: Tensor, factors: Tensor) -> Tensor:
+def _blend(base: torch.Tensor, images: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
     """Return base + factor (image - base), cut off at 0 and 255, fractions dropped."""
     ground = base.float()
     return (ground + factors.view(-1, 1, 1, 1) * (images.float() - ground)).clamp(0, 255).to(torch.uint8)
 
 
-def _from_hue(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
+def _from_hue(hue: torch.Tensor, saturation: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
     """Return RGB bytes (n, 3, h, w) from a hue in [0, 6], a saturation in [0, 1] and a value in [0, 255]."""
     n, height, width = hue.shape
     pixels = torch.empty((n, height, width, 3), dtype=torch.uint8, device=hue.device).permute(0, 3, 1, 2)
@@ -212,13 +206,13 @@ def _from_hue(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
     return pixels
 
 
-def mirror(images: Tensor, is_chosen: Tensor) -> Tensor:
+def mirror(images: torch.Tensor, is_chosen: torch.Tensor) -> torch.Tensor:
     """Return images (n, c, h, w), the chosen ones (n,) mirrored; those given may be changed."""
     chosen = is_chosen.nonzero().squeeze(1)
     return images.index_copy_(0, chosen, images[chosen].flip(3))
 
 
-def lose_colour(images: Tensor, is_chosen: Tensor) -> Tensor:
+def lose_colour(images: torch.Tensor, is_chosen: torch.Tensor) -> torch.Tensor:
     """Return RGB images, the chosen ones (n,) turned gray; those given may be changed."""
     chosen = is_chosen.nonzero().squeeze(1)
     return images.index_copy_(0, chosen, gray(images[chosen]).to(torch.uint8).expand(-1, 3, -1, -1))
@@ -256,7 +250,7 @@ class PhotographTransform(PlannedTransform):
         changes = jitter_draws(n, generator) if any(self.colours) else None
         is_flipped = random_flips(n, generator, self.flip)
 
-        def make(part: slice) -> Tensor:
+        def make(part: slice) -> torch.Tensor:
             pixels = images.crops(rows[part], boxes[part], self.side, shorter_side=self.resized).to(generator.device)
             if is_gray is not None:
                 pixels = lose_colour(pixels, is_gray[part])
@@ -266,7 +260,7 @@ class PhotographTransform(PlannedTransform):
 
         return Augmentation(n, make)
 
-    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
+    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> torch.Tensor:
         boxes = central_boxes(images.sizes(rows, shorter_side=self.shorter_side), self.side)
         pixels = images.crops(rows, boxes, self.side, shorter_side=self.shorter_side)
         return self.preprocessing.apply(pixels.to(device))

@@ -51,10 +51,8 @@ class ArcFaceLoss(Loss):
     ) -> None:
         super().__init__()
         self.margin = radians(margin) if margin_unit == "degrees" else margin
-        require(
-            0 <= self.margin <= pi,
-            f"arc_face.margin must be in [0, pi] radians or [0, 180] degrees; got {margin} {margin_unit}",
-        )
+        refusal = f"arc_face.margin must be in [0, pi] radians or [0, 180] degrees; got {margin} {margin_unit}"
+        require(0 <= self.margin <= pi, refusal)
         require(scale > 0, f"arc_face.scale must be above 0; got {scale}")
         require(
             clamp_min is None or -1 <= clamp_min < 1, f"arc_face.clamp_min must be None or in [-1, 1); got {clamp_min}"

@@ -42,10 +42,8 @@ class ContrastiveLoss(Loss):
     ) -> None:
         super().__init__()
         for name, margin in (("positive_margin", positive_margin), ("negative_margin", negative_margin)):
-            require(
-                -2 <= margin <= 2,
-                f"contrastive.{name} must be in [-2, 2], the widest distance on a unit sphere; got {margin}",
-            )
+            refusal = f"contrastive.{name} must be in [-2, 2], the widest distance on a unit sphere; got {margin}"
+            require(-2 <= margin <= 2, refusal)
         self.positive_margin, self.negative_margin = positive_margin, negative_margin
         self.reduction = reduction
 

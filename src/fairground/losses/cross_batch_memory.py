@@ -65,10 +65,8 @@ class CrossBatchMemoryLoss(Loss):
         )
         require(miner is not None or not miner_settings, "cross_batch_memory.miner_settings needs a miner")
         self.miner: Miner | None = None if miner is None else _build("miners", Miner, miner, miner_settings or {}, {})
-        require(
-            self.miner is None or issubclass(self.miner.yields, self.loss.accepts),
-            f"cross_batch_memory.miner: {miner} gives tuples that {loss} does not take",
-        )
+        refusal = f"cross_batch_memory.miner: {miner} gives tuples that {loss} does not take"
+        require(self.miner is None or issubclass(self.miner.yields, self.loss.accepts), refusal)
         self.on_sphere = self.loss.on_sphere
         self.size, self.start = size, start
         self.register_buffer("memory", torch.zeros(size, embedding_dim))
@@ -117,10 +115,8 @@ def _build(room: str, kind: type, name: str, settings: Mapping[str, Any], sizes:
     require(issubclass(found, kind), f"cross_batch_memory wraps fairground's own {room}; {name} is not one")
     takes = inspect.signature(found).parameters
     for setting in settings:
-        require(
-            setting in takes and setting not in sizes,
-            f"no setting '{setting}' of {name} in cross_batch_memory.{nearest(setting, takes)}",
-        )
+        refusal = f"no setting '{setting}' of {name} in cross_batch_memory.{nearest(setting, takes)}"
+        require(setting in takes and setting not in sizes, refusal)
     return found(**settings, **{name: value for name, value in sizes.items() if name in takes})
 
 

@@ -54,10 +54,8 @@ class MarginLoss(Loss):
         require(-2 <= beta <= 2, f"margin.beta must be in [-2, 2], the widest distance on a unit sphere; got {beta}")
         require(beta_weight >= 0, f"margin.beta_weight must not be negative; got {beta_weight}")
         size = n_classes if beta_kind == "per_class" else 1
-        require(
-            size is not None and size >= 1,
-            f"margin.n_classes must be at least 1 for margin.beta_kind = 'per_class'; got {n_classes}",
-        )
+        refusal = f"margin.n_classes must be at least 1 for margin.beta_kind = 'per_class'; got {n_classes}"
+        require(size is not None and size >= 1, refusal)
         self.margin, self.beta_weight, self.count = margin, beta_weight, count
         self.n_classes = n_classes if beta_kind == "per_class" else None
         self.beta = nn.Parameter(torch.full((size or 1,), float(beta)), requires_grad=learn_beta)

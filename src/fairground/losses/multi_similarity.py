@@ -52,10 +52,8 @@ class MultiSimilarityLoss(Loss):
         require(alpha > 0, f"multi_similarity.alpha must be above 0; got {alpha}")
         require(beta > 0, f"multi_similarity.beta must be above 0; got {beta}")
         require(-1 <= base <= 1, f"multi_similarity.base must be in [-1, 1], as a cosine; got {base}")
-        require(
-            epsilon is None or 0 <= epsilon <= 2,
-            f"multi_similarity.epsilon must be in [0, 2], or left out for no mining; got {epsilon}",
-        )
+        refusal = f"multi_similarity.epsilon must be in [0, 2], or left out for no mining; got {epsilon}"
+        require(epsilon is None or 0 <= epsilon <= 2, refusal)
         require(
             epsilon is not None or not self_positive_bug,
             "multi_similarity.self_positive_bug is a bug of the mining: set multi_similarity.epsilon with it",

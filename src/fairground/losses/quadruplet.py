@@ -104,10 +104,8 @@ class QuadrupletLoss(Loss):
         return anchor[number], exists
 
     def refuse_roth_code(self) -> None:
-        require(
-            self.fourth == "strict",
-            "quadruplet.fourth = 'roth_code' draws from mined triplets: give a miner, or set it to 'strict'",
-        )
+        refusal = "quadruplet.fourth = 'roth_code' draws from mined triplets: give a miner, or set it to 'strict'"
+        require(self.fourth == "strict", refusal)
 
     def known_bugs(self) -> tuple[str, ...]:
         bug = "quadruplet.fourth = 'roth_code': the fourth member may be of the anchor's or the negative's class (E23)"

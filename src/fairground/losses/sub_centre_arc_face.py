@@ -52,10 +52,8 @@ class SubCentreArcFaceLoss(Loss):
         super().__init__()
         name = "sub_centre_arc_face"
         self.margin = radians(margin) if margin_unit == "degrees" else margin
-        require(
-            0 <= self.margin <= pi,
-            f"{name}.margin must be in [0, pi] radians or [0, 180] degrees; got {margin} {margin_unit}",
-        )
+        refusal = f"{name}.margin must be in [0, pi] radians or [0, 180] degrees; got {margin} {margin_unit}"
+        require(0 <= self.margin <= pi, refusal)
         require(scale > 0, f"{name}.scale must be above 0; got {scale}")
         self.n_classes, self.scale, self.fallback = n_classes, scale, fallback
         self.weights = prototypes.class_vectors((n_classes, n_centres, embedding_dim), initialisation, name)

@@ -43,10 +43,8 @@ class TripletLoss(Loss):
     ) -> None:
         super().__init__()
         widest = 2**power
-        require(
-            -widest <= margin <= widest,
-            f"triplet.margin must be in [{-widest}, {widest}], the widest gap on a unit sphere; got {margin}",
-        )
+        refusal = f"triplet.margin must be in [{-widest}, {widest}], the widest gap on a unit sphere; got {margin}"
+        require(-widest <= margin <= widest, refusal)
         self.margin, self.power, self.reduction, self.swap = margin, power, reduction, swap
         self.smooth = smooth
 

@@ -29,10 +29,8 @@ class MapMetric(RankingMetric):
     aliases = ("mean_average_precision",)
 
     def __init__(self, *, limit: int | None = None, divisor: Literal["relevant", "class_size"] | None = None) -> None:
-        require(
-            limit is None or (isinstance(limit, int) and limit >= 1),
-            f"map.limit must be a whole number from 1, or nothing for the whole list; got {limit}",
-        )
+        refusal = f"map.limit must be a whole number from 1, or nothing for the whole list; got {limit}"
+        require(limit is None or (isinstance(limit, int) and limit >= 1), refusal)
         require(
             divisor in (None, "relevant", "class_size"),
             f"map.divisor must be 'relevant' or 'class_size'; got '{divisor}'",

@@ -23,10 +23,8 @@ class NdcgMetric(RankingMetric):
     argument = "k"
 
     def __init__(self, *, k: int | None = None) -> None:
-        require(
-            k is None or (isinstance(k, int) and k >= 1),
-            f"ndcg.k must be a whole number from 1, or nothing for the whole list; got {k}",
-        )
+        refusal = f"ndcg.k must be a whole number from 1, or nothing for the whole list; got {k}"
+        require(k is None or (isinstance(k, int) and k >= 1), refusal)
         self.k = k
 
     def per_query(self, ranking: Ranking) -> np.ndarray:

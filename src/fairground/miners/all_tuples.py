@@ -23,10 +23,8 @@ class AllTuplesMiner(Miner):
     yields = Triplets
 
     def __init__(self, *, per_anchor_cap: int | None = None) -> None:
-        require(
-            per_anchor_cap is None or per_anchor_cap >= 1,
-            f"all_tuples.per_anchor_cap must be at least 1, or none for no cap; got {per_anchor_cap}",
-        )
+        refusal = f"all_tuples.per_anchor_cap must be at least 1, or none for no cap; got {per_anchor_cap}"
+        require(per_anchor_cap is None or per_anchor_cap >= 1, refusal)
         self.per_anchor_cap = per_anchor_cap
 
     def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:

@@ -39,10 +39,8 @@ class DistanceWeightedMiner(Miner):
     ) -> None:
         require(0 < lo < 2, f"distance_weighted.lo must be in (0, 2), a distance on the unit sphere; got {lo}")
         require(hi is None or lo < hi, f"distance_weighted.hi must be above lo = {lo}, or none for no bound; got {hi}")
-        require(
-            per_anchor == "class_count" or (isinstance(per_anchor, int) and per_anchor >= 1),
-            f"distance_weighted.per_anchor must be at least 1, or 'class_count'; got {per_anchor!r}",
-        )
+        refusal = f"distance_weighted.per_anchor must be at least 1, or 'class_count'; got {per_anchor!r}"
+        require(per_anchor == "class_count" or (isinstance(per_anchor, int) and per_anchor >= 1), refusal)
         require(
             per_anchor_cap is None or per_anchor_cap >= 1,
             f"distance_weighted.per_anchor_cap must be at least 1, or none for no cap; got {per_anchor_cap}",

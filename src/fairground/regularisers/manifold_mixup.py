@@ -32,10 +32,8 @@ class ManifoldMixupRegulariser(Regulariser):
     def __init__(self, *, alpha: float = 2.0, deepest: int | None = None) -> None:
         super().__init__()
         require(alpha > 0, f"manifold_mixup.alpha must be above 0; got {alpha}")
-        require(
-            deepest is None or deepest >= 0,
-            f"manifold_mixup.deepest must be 0 or more, or none for all stages; got {deepest}",
-        )
+        refusal = f"manifold_mixup.deepest must be 0 or more, or none for all stages; got {deepest}"
+        require(deepest is None or deepest >= 0, refusal)
         self.alpha, self.deepest = alpha, deepest
 
     def plan_mixing(self, batch_size: int, n_stages: int, *, generator: torch.Generator) -> Mixing:

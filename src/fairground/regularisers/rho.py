@@ -40,9 +40,7 @@ class RhoRegulariser(Regulariser):
         require(Triplets in loss.accepts, f"regulariser rho changes triplets; {type(loss).__name__} takes none")
 
     def change_tuples(self, tuples: Tuples, labels: Tensor, *, generator: torch.Generator | None = None) -> Tuples:
-        require(
-            isinstance(tuples, Triplets),
-            "regulariser rho changes triplets, and this miner gives pairs; try miner=distance_weighted",
-        )
+        refusal = "regulariser rho changes triplets, and this miner gives pairs; try miner=distance_weighted"
+        require(isinstance(tuples, Triplets), refusal)
         assert isinstance(tuples, Triplets)
         return switch_triplets(tuples, labels, chance=self.p_switch, reading=self.reading, generator=generator)

@@ -135,11 +135,8 @@ class EmbeddedSampler(draws.ClassSampler):
 
     def fill(self, embeddings: torch.Tensor) -> None:
         n_rows = len(self._classes.rows)
-        require(
-            embeddings.ndim == 2 and len(embeddings) == n_rows,
-            f"the memory bank takes one embedding for each of {n_rows} images; got {tuple(embeddings.shape)}",
-            DataError,
-        )
+        refusal = f"the memory bank takes one embedding for each of {n_rows} images; got {tuple(embeddings.shape)}"
+        require(embeddings.ndim == 2 and len(embeddings) == n_rows, refusal, DataError)
         if self._bank is None or self._bank.shape != embeddings.shape:
             self._bank = self._allocate(embeddings.shape[1])
         for start in range(0, n_rows, _BLOCK):

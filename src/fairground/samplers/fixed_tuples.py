@@ -37,11 +37,8 @@ class FixedTuplesSampler(BatchSampler):
             batch_size >= 1 and batch_size % length == 0,
             f"the tuples of '{file}' have {length} images each: the batch size must be a multiple; got {batch_size}",
         )
-        require(
-            n_tuples >= batch_size // length,
-            f"'{file}' lists {n_tuples} tuples; a batch of {batch_size} takes {batch_size // length}",
-            DataError,
-        )
+        refusal = f"'{file}' lists {n_tuples} tuples; a batch of {batch_size} takes {batch_size // length}"
+        require(n_tuples >= batch_size // length, refusal, DataError)
         lowest, highest = int(tuples.min()), int(tuples.max())
         require(
             lowest >= 0 and highest < len(labels),
@@ -70,11 +67,8 @@ def _read(path: Path) -> np.ndarray:
         tuples = read_arrays(path, ["tuples"])["tuples"] if path.suffix == ".npz" else _read_text(path)
     except (FairgroundError, ValueError, OSError) as error:
         raise InputError(f"'{path}' cannot be read as tuples of whole numbers: {error}") from error
-    require(
-        tuples.ndim == 2 and tuples.size > 0 and np.issubdtype(tuples.dtype, np.integer),
-        f"'{path}' must list tuples of whole numbers, one per row; got {tuples.dtype} of shape {tuples.shape}",
-        DataError,
-    )
+    refusal = f"'{path}' must list tuples of whole numbers, one per row; got {tuples.dtype} of shape {tuples.shape}"
+    require(tuples.ndim == 2 and tuples.size > 0 and np.issubdtype(tuples.dtype, np.integer), refusal, DataError)
     return tuples.astype(np.int64)
 
 

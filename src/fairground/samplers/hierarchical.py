@@ -41,10 +41,8 @@ class HierarchicalSampler(ClassSampler):
             DataError,
         )
         self._n_slots = self.class_slots(distinct=False)
-        require(
-            super_per_batch >= 1 and self._n_slots % super_per_batch == 0,
-            f"sampler.super_per_batch must divide the {self._n_slots} classes of a batch; got {super_per_batch}",
-        )
+        refusal = f"sampler.super_per_batch must divide the {self._n_slots} classes of a batch; got {super_per_batch}"
+        require(super_per_batch >= 1 and self._n_slots % super_per_batch == 0, refusal)
         # A class is where its first image is; the others must be there too.
         super_of_class = super_labels[self._classes.rows[self._classes.starts]]
         is_split = super_of_class[self._classes.group] != super_labels

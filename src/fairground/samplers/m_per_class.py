@@ -39,10 +39,8 @@ class MPerClassSampler(ClassSampler):
         super().__init__(labels=labels, batch_size=batch_size, per_class=per_class, seed=seed)
         if straddle:
             require(per_class >= 1, f"sampler.per_class must be at least 1; got {per_class}")
-            require(
-                1 <= batch_size <= list_length,
-                f"sampler.list_length must be at least the batch size of {batch_size}; got {list_length}",
-            )
+            refusal = f"sampler.list_length must be at least the batch size of {batch_size}; got {list_length}"
+            require(1 <= batch_size <= list_length, refusal)
         else:
             self.class_slots(distinct=True)
         self._straddle, self._list_length = straddle, list_length

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn, optim
 
 from fairground.analysis.collapse import POINT, collapse_of
 from fairground.contracts.model import Batch
@@ -366,7 +365,7 @@ class Doctor:
             None,
         )
 
-    def after_batch(self, progress: "Progress", batch: Batch, loss: float, embeddings: Tensor) -> None:
+    def after_batch(self, progress: "Progress", batch: Batch, loss: float, embeddings: torch.Tensor) -> None:
         """Look at the batch just trained on, already counted in `progress`."""
         look = progress.history.window
         look.count(loss, is_idle=self._parts.stepper.is_idle())
@@ -381,7 +380,7 @@ class Doctor:
             self._proxies.count(embeddings, batch.labels)
         self.look(progress)
 
-    def check_up(self, progress: "Progress", embeddings: Tensor, labels: np.ndarray) -> None:
+    def check_up(self, progress: "Progress", embeddings: torch.Tensor, labels: np.ndarray) -> None:
         """Look at the validation embeddings (n, d) of an epoch, that of the untrained model included."""
         step = -(-len(embeddings) // ROWS)
         some, classes = embeddings[::step].detach(), labels[::step]
@@ -414,26 +413,26 @@ class Doctor:
                 progress.findings.append(found)
                 self._listen(SignFound(sign=name, sentence=found.text))
 
-    def tensors(self) -> dict[str, Tensor]:
+    def tensors(self) -> dict[str, torch.Tensor]:
         return {} if self._proxies is None else {"sums": self._proxies.sums}
 
-    def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
+    def load_tensors(self, tensors: Mapping[str, torch.Tensor]) -> None:
         """Restore what `tensors` gave; nothing, from a checkpoint of a run that was not watched."""
         if self._proxies is not None and tensors:
             self._proxies.sums.copy_(tensors["sums"])
 
     @torch.no_grad()
-    def _measure(self, embeddings: Tensor) -> list[float]:
+    def _measure(self, embeddings: torch.Tensor) -> list[float]:
         """Return length and spread of the embeddings, and between them the length of the gradient."""
         lengths = torch.linalg.vector_norm(embeddings, dim=1, keepdim=True)
         centre = (embeddings / lengths.clamp_min(1e-12)).mean(0)
         gradients = [weight.grad for weight in self._weights if weight.grad is not None]
-        gradient = nn.utils.get_total_norm(gradients) if gradients else lengths.new_zeros(())
+        gradient = torch.nn.utils.get_total_norm(gradients) if gradients else lengths.new_zeros(())
         measured = torch.stack([lengths.mean(), gradient.to(lengths), 1 - centre.dot(centre)]).tolist()
         return [value if math.isfinite(value) else LARGEST for value in measured]
 
     @torch.no_grad()
-    def _loss_at_one_point(self, embeddings: Tensor, labels: Tensor) -> float | None:
+    def _loss_at_one_point(self, embeddings: torch.Tensor, labels: torch.Tensor) -> float | None:
         """Ask a copy of the loss with its own generator: the run's may not move, and no memory may be filled."""
         loss = copy.deepcopy(self._parts.stepper.loss)
         same = embeddings.mean(0, keepdim=True).expand_as(embeddings).contiguous()
@@ -447,13 +446,13 @@ class ProxyUsage:
     Sums stay on the device; those of a class start from zero once it was judged, so that rare classes are judged too.
     """
 
-    def __init__(self, proxies: nn.Parameter, optimiser: optim.Optimizer, *, is_decayed: bool) -> None:
+    def __init__(self, proxies: torch.nn.Parameter, optimiser: torch.optim.Optimizer, *, is_decayed: bool) -> None:
         self.proxies, self._optimiser, self._is_decayed = proxies, optimiser, is_decayed
         #: per class: images of it seen, cosines with them, cosines with all images seen, and how many those are
         self.sums = torch.zeros(4, len(proxies), dtype=torch.float64, device=proxies.device)
 
     @torch.no_grad()
-    def count(self, embeddings: Tensor, labels: Tensor) -> None:
+    def count(self, embeddings: torch.Tensor, labels: torch.Tensor) -> None:
         vectors = self.proxies.to(embeddings.dtype)
         cosine = normalize(embeddings) @ normalize(vectors.flatten(0, -2)).T
         nearest = cosine if vectors.ndim == 2 else cosine.view(len(cosine), len(vectors), -1).amax(2)
@@ -482,5 +481,5 @@ class ProxyUsage:
         """Count vectors whose squared gradients or momentum are exactly 0; weight decay alone would leave a trace."""
         memory = self._optimiser.state.get(self.proxies, {})
         names = ("exp_avg_sq", "square_avg", "momentum_buffer")
-        trace = next((memory[name] for name in names if isinstance(memory.get(name), Tensor)), None)
+        trace = next((memory[name] for name in names if isinstance(memory.get(name), torch.Tensor)), None)
         return 0 if trace is None or self._is_decayed else int((trace == 0).all(-1).sum())

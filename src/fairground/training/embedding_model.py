@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch import Tensor, nn
 
 from fairground.contracts.model import Head, Mixing, Preprocessing, Trunk
 from fairground.errors import require
@@ -12,7 +11,7 @@ from fairground.errors import require
 FreezeBatchNorm = Literal["none", "stats", "stats_and_affine"]
 
 
-class EmbeddingModel(nn.Module):
+class EmbeddingModel(torch.nn.Module):
     """Images to raw embeddings. `freeze_batch_norm`: keep the statistics, or the affine weights too (erratum E41).
 
     The trunk's first `n_frozen` stages keep their weights and statistics.
@@ -41,13 +40,13 @@ class EmbeddingModel(nn.Module):
         for stage in self._frozen():
             stage.requires_grad_(False).eval()
 
-    def forward(self, images: Tensor, mixing: Mixing | None = None) -> Tensor:
+    def forward(self, images: torch.Tensor, mixing: Mixing | None = None) -> torch.Tensor:
         """Return embeddings (n, d); with `mixing`, samples are mixed before one stage of the trunk."""
         with self._precision(images.device):
-            embeddings: Tensor = self.head(self.trunk(_channels_last(images), mixing))
+            embeddings: torch.Tensor = self.head(self.trunk(_channels_last(images), mixing))
         return embeddings.float() if self.is_mixed else embeddings
 
-    def frozen_output(self, images: Tensor) -> Tensor:
+    def frozen_output(self, images: torch.Tensor) -> torch.Tensor:
         """Return what the frozen stages make of images, to be kept; without gradient."""
         with torch.no_grad(), self._precision(images.device):
             return self.trunk.frozen_output(_channels_last(images)).float()
@@ -65,15 +64,15 @@ class EmbeddingModel(nn.Module):
     def _precision(self, device: torch.device) -> torch.autocast:
         return torch.autocast(device.type, dtype=torch.bfloat16, enabled=self.is_mixed)
 
-    def _frozen(self) -> list[nn.Module]:
+    def _frozen(self) -> list[torch.nn.Module]:
         return [self.trunk.stages[number] for number in range(self.trunk.n_frozen)]
 
-    def _norms(self) -> list[nn.Module]:
-        kinds = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
+    def _norms(self) -> list[torch.nn.Module]:
+        kinds = (torch.nn.BatchNorm1d, torch.nn.BatchNorm2d, torch.nn.BatchNorm3d, torch.nn.SyncBatchNorm)
         return [module for module in self.trunk.modules() if isinstance(module, kinds)]
 
 
-def _channels_last(images: Tensor) -> Tensor:
+def _channels_last(images: torch.Tensor) -> torch.Tensor:
     return images.contiguous(memory_format=torch.channels_last) if images.ndim == 4 else images
 
 

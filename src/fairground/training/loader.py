@@ -17,12 +17,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from fairground.contracts import Augmentation, Batch, BatchSampler, Images, Transform
 from fairground.loading.decoding import read_ahead
 
-State = Mapping[str, Mapping[str, Tensor]]
+State = Mapping[str, Mapping[str, torch.Tensor]]
 
 
 @dataclass(kw_only=True)
@@ -74,7 +73,7 @@ class Loader:
     def _make(self) -> Batch:
         chosen = self.sampler.draw(self.sampling)
         plan = self.transform.plan(self.images, self.rows[chosen.numpy()], self.augmenting)
-        chunks: Collection[Tensor]
+        chunks: Collection[torch.Tensor]
         if self.chunk:
             chunks = _ChunksOnDemand(plan, self.chunk, is_slow=self.images.is_slow)
         else:
@@ -86,7 +85,7 @@ class Loader:
         return {"sampler": self.sampler.state_dict(), "generator": generators}
 
 
-class _ChunksOnDemand(Collection[Tensor]):
+class _ChunksOnDemand(Collection[torch.Tensor]):
     """The images of a batch, `size` at a time, made again on every pass; slow ones are read one chunk ahead."""
 
     def __init__(self, plan: Augmentation, size: int, *, is_slow: bool) -> None:
@@ -99,5 +98,5 @@ class _ChunksOnDemand(Collection[Tensor]):
     def __contains__(self, chunk: object) -> bool:
         return any(chunk is made for made in self)
 
-    def __iter__(self) -> Iterator[Tensor]:
+    def __iter__(self) -> Iterator[torch.Tensor]:
         return read_ahead(self._make, self._slices) if self._is_slow else map(self._make, self._slices)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from fairground.errors import DivergedError
 from fairground.evaluation.metric_scores import metric_named
@@ -202,7 +201,7 @@ class Training:
     def group(self) -> ProcessGroup:
         return self.parts.stepper.group
 
-    def embed(self, rows: np.ndarray) -> Tensor:
+    def embed(self, rows: np.ndarray) -> torch.Tensor:
         parts = self.parts
         return self.group.embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
 
@@ -221,7 +220,7 @@ class Training:
         with self._averaged():
             return self._scores(self.embed(self.watched_test), self.watched_test)
 
-    def _scores(self, embeddings: Tensor, rows: np.ndarray) -> dict[str, float]:
+    def _scores(self, embeddings: torch.Tensor, rows: np.ndarray) -> dict[str, float]:
         found: dict[str, float] = self.group.broadcast_object(
             lambda: dict(measure(self.parts, embeddings, rows).scores)
         )
@@ -242,18 +241,18 @@ class Training:
         self.checkpoints.save(self.progress.step, take_snapshot(self.parts, self.progress, watched))
 
 
-def take_snapshot(parts: Assembled, progress: Progress, watched: Mapping[str, Tensor]) -> Snapshot:
+def take_snapshot(parts: Assembled, progress: Progress, watched: Mapping[str, torch.Tensor]) -> Snapshot:
     """Return weights, optimiser, sampler, generators, the doctor's tensors in `watched`, and the progress."""
-    slots: dict[str, Tensor] = {}
+    slots: dict[str, torch.Tensor] = {}
     numbers: dict[str, dict[str, Any]] = {}
     for index, memory in parts.stepper.optimiser.state_dict()["state"].items():
         for name, value in memory.items():
-            if isinstance(value, Tensor):
+            if isinstance(value, torch.Tensor):
                 slots[f"{index}/{name}"] = value
             else:
                 numbers.setdefault(str(index), {})[name] = value
     drawing = parts.loader.state()
-    groups: dict[str, Mapping[str, Tensor]] = {
+    groups: dict[str, Mapping[str, torch.Tensor]] = {
         "model": parts.model.state_dict(),
         "loss": parts.stepper.loss.state_dict(),
         "optimiser": slots,
@@ -267,8 +266,8 @@ def take_snapshot(parts: Assembled, progress: Progress, watched: Mapping[str, Te
     return Snapshot(tensors=tensors, values={**asdict(progress), "optimiser": numbers})
 
 
-def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Progress, Mapping[str, Tensor]]:
-    groups: dict[str, dict[str, Tensor]] = {}
+def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Progress, Mapping[str, torch.Tensor]]:
+    groups: dict[str, dict[str, torch.Tensor]] = {}
     for key, tensor in snapshot.tensors.items():
         group, _, name = key.partition("/")
         groups.setdefault(group, {})[name] = tensor

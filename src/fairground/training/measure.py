@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from fairground.contracts import Images, ImageTable, Preprocessing
 from fairground.errors import DataError, SealError, StoreError, require
@@ -46,12 +45,12 @@ class SealedRows:
         return self._rows
 
 
-def measure(parts: Assembled, embeddings: Tensor, rows: np.ndarray) -> Evaluation:
+def measure(parts: Assembled, embeddings: torch.Tensor, rows: np.ndarray) -> Evaluation:
     asked = parts.spec.evaluation
     return evaluate_in_detail(view_of(parts, embeddings, rows), asked.metrics, lone=asked.lone)
 
 
-def view_of(parts: Assembled, embeddings: Tensor, rows: np.ndarray) -> EmbeddingView:
+def view_of(parts: Assembled, embeddings: torch.Tensor, rows: np.ndarray) -> EmbeddingView:
     """Return the view to evaluate: unit vectors unless the loss compares raw embeddings."""
     asked = parts.spec.evaluation
     if asked.principal_axes:
@@ -60,7 +59,7 @@ def view_of(parts: Assembled, embeddings: Tensor, rows: np.ndarray) -> Embedding
 
 
 def view_of_rows(
-    table: ImageTable, embeddings: Tensor, rows: np.ndarray, *, normalise: bool, seeds: int = 1
+    table: ImageTable, embeddings: torch.Tensor, rows: np.ndarray, *, normalise: bool, seeds: int = 1
 ) -> EmbeddingView:
     """Return the view of embeddings of some rows; queries search the gallery where the data set tells them apart."""
     labels = table.labels[rows]
@@ -162,7 +161,7 @@ def reopen(home: Path, name: str, *, device: str = "auto") -> Assembled:
     return parts
 
 
-def selected_weights(folder: RunFolder) -> dict[str, Tensor]:
+def selected_weights(folder: RunFolder) -> dict[str, torch.Tensor]:
     """Return the weights a run selected; the last ones where nothing was selected."""
     checkpoints = Checkpoints(folder.checkpoints, folder.name)
     snapshot = checkpoints.load()

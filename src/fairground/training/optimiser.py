@@ -25,14 +25,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
-from torch import Tensor, nn, optim
 
 from fairground.errors import require
 from fairground.spec.run_spec import OptimiserSpec, RunSpec
 from fairground.training.embedding_model import EmbeddingModel
 
 
-def build_optimiser(spec: OptimiserSpec, model: EmbeddingModel, loss: nn.Module) -> optim.Optimizer:
+def build_optimiser(spec: OptimiserSpec, model: EmbeddingModel, loss: torch.nn.Module) -> torch.optim.Optimizer:
     """Return the optimiser; a rate left out follows `lr`, and a loss' weights get no decay unless asked."""
     head_lr = spec.lr if spec.head_lr is None else spec.head_lr
     loss_lr = spec.lr if spec.loss_lr is None else spec.loss_lr
@@ -42,19 +41,19 @@ def build_optimiser(spec: OptimiserSpec, model: EmbeddingModel, loss: nn.Module)
         {"params": _trainable(loss), "lr": loss_lr, "weight_decay": spec.loss_weight_decay},
     ]
     # torch wants at least one weight; ready-made features that are only evaluated have none.
-    groups = [group for group in groups if group["params"]] or [{"params": [nn.Parameter(torch.zeros(0))]}]
+    groups = [group for group in groups if group["params"]] or [{"params": [torch.nn.Parameter(torch.zeros(0))]}]
     match spec.name:
         case "adam":
-            return optim.Adam(groups, fused=True)
+            return torch.optim.Adam(groups, fused=True)
         case "adamw":
-            return optim.AdamW(groups, fused=True)
+            return torch.optim.AdamW(groups, fused=True)
         case "sgd":
-            return optim.SGD(groups, momentum=spec.momentum, fused=True)
+            return torch.optim.SGD(groups, momentum=spec.momentum, fused=True)
         case "rmsprop":
-            return optim.RMSprop(groups, momentum=spec.momentum, foreach=True)
+            return torch.optim.RMSprop(groups, momentum=spec.momentum, foreach=True)
 
 
-def require_weights(spec: RunSpec, model: EmbeddingModel, loss: nn.Module) -> None:
+def require_weights(spec: RunSpec, model: EmbeddingModel, loss: torch.nn.Module) -> None:
     """Refuse to train where nothing can learn, such as ready-made features with no head."""
     require(
         bool(_trainable(model) + _trainable(loss)) or spec.training.epochs == 0,
@@ -68,7 +67,7 @@ def require_weights(spec: RunSpec, model: EmbeddingModel, loss: nn.Module) -> No
     )
 
 
-def _trainable(module: nn.Module) -> list[nn.Parameter]:
+def _trainable(module: torch.nn.Module) -> list[torch.nn.Parameter]:
     return [weight for weight in module.parameters() if weight.requires_grad]
 
 
@@ -88,7 +87,7 @@ def rate_factor(spec: OptimiserSpec, step: int, *, epochs: int, n_batches: int) 
 class Schedule:
     """Sets the rates before each step, and holds the trunk still for the first epochs."""
 
-    def __init__(self, spec: RunSpec, optimiser: optim.Optimizer, model: EmbeddingModel, n_batches: int) -> None:
+    def __init__(self, spec: RunSpec, optimiser: torch.optim.Optimizer, model: EmbeddingModel, n_batches: int) -> None:
         self._spec, self._epochs, self._n_batches = spec.optimiser, spec.training.epochs, n_batches
         self._optimiser, self._trunk = optimiser, model.trunk
         self._rates = [group["lr"] for group in optimiser.param_groups]
@@ -116,9 +115,9 @@ class Schedule:
 class WeightAverage:
     """The average of a model's weights; `decay` is the largest d."""
 
-    model: nn.Module
+    model: torch.nn.Module
     decay: float
-    _weights: dict[str, Tensor] = field(default_factory=dict)
+    _weights: dict[str, torch.Tensor] = field(default_factory=dict)
     _n_updates: int = 0
 
     @torch.no_grad()
@@ -143,16 +142,16 @@ class WeightAverage:
         finally:
             self._copy(training)
 
-    def state(self) -> dict[str, Tensor]:
+    def state(self) -> dict[str, torch.Tensor]:
         return {**self._weights, "n_updates": torch.tensor(self._n_updates)}
 
-    def load_state(self, state: Mapping[str, Tensor]) -> None:
+    def load_state(self, state: Mapping[str, torch.Tensor]) -> None:
         own = dict(self.model.named_parameters())
         # Laid out as the weights are: sums over another layout would round differently.
         self._weights = {name: torch.empty_like(weight).copy_(state[name]) for name, weight in own.items()}
         self._n_updates = int(state["n_updates"])
 
     @torch.no_grad()
-    def _copy(self, weights: Mapping[str, Tensor]) -> None:
+    def _copy(self, weights: Mapping[str, torch.Tensor]) -> None:
         for name, weight in self.model.named_parameters():
             weight.copy_(weights[name])

@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 import torch
-from torch import Tensor, nn, optim
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from fairground.contracts import Batch, Loss, Miner, Mixing, Regulariser
@@ -24,16 +23,16 @@ class Stepper:
     loss: Loss
     miner: Miner | None
     regulariser: Regulariser | None
-    optimiser: optim.Optimizer
+    optimiser: torch.optim.Optimizer
     generator: torch.Generator
     in_chunks: bool = False
     clip_norm: float = 0.0
     average: WeightAverage | None = None
     group: ProcessGroup = ALONE
     #: of the current batch: how many tuples were mined, and the loss before any penalty, still on the device
-    losses: list[tuple[int | None, Tensor]] = field(default_factory=list)
+    losses: list[tuple[int | None, torch.Tensor]] = field(default_factory=list)
 
-    def step(self, batch: Batch) -> tuple[float, Tensor]:
+    def step(self, batch: Batch) -> tuple[float, torch.Tensor]:
         self.optimiser.zero_grad(set_to_none=True)
         self.losses.clear()
         mixing = None
@@ -55,7 +54,7 @@ class Stepper:
             raise DivergedError(_cause(embeddings.detach(), number))
         if self.clip_norm:
             weights = [weight for group in self.optimiser.param_groups for weight in group["params"]]
-            nn.utils.clip_grad_norm_(weights, self.clip_norm)
+            torch.nn.utils.clip_grad_norm_(weights, self.clip_norm)
         self.optimiser.step()
         if self.average is not None:
             self.average.update()
@@ -66,7 +65,7 @@ class Stepper:
         sizes = [size for size, _ in self.losses if size is not None]
         return (len(sizes) > 0 and sum(sizes) == 0) or all(value.item() == 0 for _, value in self.losses)
 
-    def _objective(self, embeddings: Tensor, labels: Tensor, mixing: Mixing | None) -> Tensor:
+    def _objective(self, embeddings: torch.Tensor, labels: torch.Tensor, mixing: Mixing | None) -> torch.Tensor:
         if mixing is None:
             value = self._loss(embeddings, labels)
         else:
@@ -75,16 +74,16 @@ class Stepper:
         penalty = None if self.regulariser is None else self.regulariser.penalty(embeddings, labels, self.loss)
         return value if penalty is None else value + penalty
 
-    def _loss(self, embeddings: Tensor, labels: Tensor) -> Tensor:
+    def _loss(self, embeddings: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         tuples = None if self.miner is None else self.miner(embeddings, labels, generator=self.generator)
         if tuples is not None and self.regulariser is not None:
             tuples = self.regulariser.change_tuples(tuples, labels, generator=self.generator)
-        value: Tensor = self.loss(embeddings, labels, tuples, generator=self.generator)
+        value: torch.Tensor = self.loss(embeddings, labels, tuples, generator=self.generator)
         self.losses.append((None if tuples is None else tuples.size, value.detach()))
         return value
 
 
-def _cause(embeddings: Tensor, number: float) -> str:
+def _cause(embeddings: torch.Tensor, number: float) -> str:
     """Say whether the network or the loss is the cause, because that decides the remedy."""
     if not bool(torch.isfinite(embeddings).all()):
         return f"the loss is {number}: the network's output is not finite; the learning rate is probably too high"
@@ -93,8 +92,8 @@ def _cause(embeddings: Tensor, number: float) -> str:
 
 
 def cached_backward(
-    model: nn.Module, chunks: Collection[Tensor], loss_of: Callable[[Tensor], Tensor]
-) -> tuple[Tensor, Tensor]:
+    model: torch.nn.Module, chunks: Collection[torch.Tensor], loss_of: Callable[[torch.Tensor], torch.Tensor]
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Add the gradient of `loss_of(model(images))` to every parameter; return the loss and embeddings, detached.
 
     This is the gradient of a large batch in the memory of a small one. A loss looks at embeddings, not at images. So
@@ -142,7 +141,7 @@ def cached_backward(
     return loss.detach(), embeddings.detach()
 
 
-def require_chunks_alone(model: nn.Module) -> None:
+def require_chunks_alone(model: torch.nn.Module) -> None:
     """Refuse a model whose embedding of one image depends on the others it is seen with."""
     for name, module in model.named_modules():
         require(
@@ -152,7 +151,7 @@ def require_chunks_alone(model: nn.Module) -> None:
         )
 
 
-def _random_state(device: torch.device) -> list[Tensor]:
+def _random_state(device: torch.device) -> list[torch.Tensor]:
     """Return the state of torch's own generators, that of the processor and that of the images' device."""
     states = [torch.get_rng_state()]
     if device.type != "cpu":
@@ -160,7 +159,7 @@ def _random_state(device: torch.device) -> list[Tensor]:
     return states
 
 
-def _set_random_state(device: torch.device, states: list[Tensor]) -> None:
+def _set_random_state(device: torch.device, states: list[torch.Tensor]) -> None:
     torch.set_rng_state(states[0])
     if len(states) > 1:
         torch.get_device_module(device).set_rng_state(states[1], *_which(device))

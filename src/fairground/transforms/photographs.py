@@ -39,10 +39,8 @@ class PhotographsTransform(steps.PhotographTransform):
     ) -> None:
         super().__init__(preprocessing, side, shorter_side)
         require(0 < smallest_area <= 1, f"photographs.smallest_area must be in (0, 1]; got {smallest_area}")
-        require(
-            0 < narrowest <= widest,
-            f"photographs.narrowest must be in (0, photographs.widest]; got {narrowest} and {widest}",
-        )
+        refusal = f"photographs.narrowest must be in (0, photographs.widest]; got {narrowest} and {widest}"
+        require(0 < narrowest <= widest, refusal)
         require(0 <= flip <= 1, f"photographs.flip must be a probability in [0, 1]; got {flip}")
         self.area, self.ratio, self.flip = (smallest_area, 1.0), (narrowest, widest), flip
         require(0 <= gray <= 1, f"photographs.gray must be a probability in [0, 1]; got {gray}")

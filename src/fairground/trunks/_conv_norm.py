@@ -14,28 +14,26 @@ from types import NoneType
 from typing import Any, TypeGuard
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from fairground.kernels.depthwise import weight_gradient
 
 
-class Chain(nn.Sequential):
+class Chain(torch.nn.Sequential):
     """Parts in order, as in `nn.Sequential`; a convolution with its frozen norm and ReLU is one of them."""
 
-    def forward(self, hidden: Tensor) -> Tensor:
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
         return run(self, hidden)
 
 
-def run(parts: Iterable[nn.Module], hidden: Tensor, shortcut: Tensor | None = None) -> Tensor:
+def run(parts: Iterable[torch.nn.Module], hidden: torch.Tensor, shortcut: torch.Tensor | None = None) -> torch.Tensor:
     """Return what parts in order make of `hidden`; a shortcut is added after the last, a batch norm."""
     left = list(parts)
     while left:
         part = left.pop(0)
-        if isinstance(part, nn.Conv2d) and left and isinstance(left[0], _BatchNorm):
+        if isinstance(part, torch.nn.Conv2d) and left and isinstance(left[0], _BatchNorm):
             norm = left.pop(0)
-            activation = left.pop(0) if left and isinstance(left[0], nn.ReLU | nn.ReLU6) else None
+            activation = left.pop(0) if left and isinstance(left[0], torch.nn.ReLU | torch.nn.ReLU6) else None
             hidden = conv_norm(part, norm, hidden, activation, None if left else shortcut)
         else:
             hidden = part(hidden)
@@ -43,12 +41,12 @@ def run(parts: Iterable[nn.Module], hidden: Tensor, shortcut: Tensor | None = No
 
 
 def conv_norm(
-    convolution: nn.Conv2d,
-    norm: nn.Module,
-    hidden: Tensor,
-    activation: nn.Module | None = None,
-    shortcut: Tensor | None = None,
-) -> Tensor:
+    convolution: torch.nn.Conv2d,
+    norm: torch.nn.Module,
+    hidden: torch.Tensor,
+    activation: torch.nn.Module | None = None,
+    shortcut: torch.Tensor | None = None,
+) -> torch.Tensor:
     """Return activation(norm(convolution(hidden)) + shortcut); `activation` is a ReLU or ReLU6."""
     if not is_frozen(norm):
         hidden = norm(convolution(hidden))
@@ -64,15 +62,15 @@ def conv_norm(
     # Tracers, autocast and accelerators have their own ways to fuse.
     is_traced = torch.compiler.is_compiling() or torch.compiler.is_exporting()
     if hidden.device.type == "cpu" and not is_traced and not torch.is_autocast_enabled("cpu"):
-        ceiling = {nn.ReLU: inf, nn.ReLU6: 6.0, NoneType: None}[type(activation)]
-        fused: Tensor = _FusedConvolution.apply(hidden, weight, bias, shortcut, geometry, ceiling)  # type: ignore[no-untyped-call]
+        ceiling = {torch.nn.ReLU: inf, torch.nn.ReLU6: 6.0, NoneType: None}[type(activation)]
+        fused: torch.Tensor = _FusedConvolution.apply(hidden, weight, bias, shortcut, geometry, ceiling)  # type: ignore[no-untyped-call]
         return fused
-    hidden = functional.conv2d(hidden, weight, bias, *geometry)
+    hidden = torch.nn.functional.conv2d(hidden, weight, bias, *geometry)
     hidden = hidden if shortcut is None else hidden + shortcut
     return hidden if activation is None else activation(hidden)
 
 
-def is_frozen(norm: nn.Module) -> TypeGuard[_BatchNorm]:
+def is_frozen(norm: torch.nn.Module) -> TypeGuard[_BatchNorm]:
     """Tell whether a batch norm does the same to every batch, so that it can be part of the convolution."""
     return isinstance(norm, _BatchNorm) and not norm.training and norm.affine and norm.running_mean is not None
 
@@ -92,13 +90,13 @@ class _FusedConvolution(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
-        x: Tensor,
-        weight: Tensor,
-        bias: Tensor,
-        shortcut: Tensor | None,
+        x: torch.Tensor,
+        weight: torch.Tensor,
+        bias: torch.Tensor,
+        shortcut: torch.Tensor | None,
         geometry: Geometry,
         ceiling: float | None,
-    ) -> Tensor:
+    ) -> torch.Tensor:
         out = torch.conv2d(x, weight, bias, *geometry)
         if shortcut is not None:
             out.add_(shortcut)
@@ -109,7 +107,7 @@ class _FusedConvolution(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         x, weight, out = ctx.saved_tensors
         needs_x, needs_weight, needs_bias, needs_shortcut, *_ = ctx.needs_input_grad
         gradient = gradients[0]
@@ -127,7 +125,7 @@ class _FusedConvolution(torch.autograd.Function):
         return by_x, by_weight, by_bias, gradient if needs_shortcut else None, None, None
 
 
-def _is_wide_depthwise(x: Tensor, weight: Tensor, geometry: Geometry) -> bool:
+def _is_wide_depthwise(x: torch.Tensor, weight: torch.Tensor, geometry: Geometry) -> bool:
     stride, padding, dilation, groups = geometry
     is_depthwise = groups == x.shape[1] == weight.shape[0]
     is_square = weight.shape[2] == weight.shape[3] > 3 and stride[0] == stride[1] and padding[0] == padding[1]

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import safetensors.torch
 import torch
-from torch import Tensor
 
 from fairground.contracts.model import PublishedWeights, Trunk, require
 from fairground.errors import InputError
@@ -59,10 +58,8 @@ def load_weights(
 
 def _locate(name: str, weights: str, sha256: str, published: Sequence[PublishedWeights]) -> tuple[Path, str]:
     """Return the file and what its hash must begin with; nothing is asked of a safetensors file of the user's own."""
-    require(
-        re.fullmatch(r"[0-9a-f]{64}|", sha256) is not None,
-        f"trunk.weights_sha256 must be the 64 hex digits of a SHA-256, in small letters; got '{sha256}'",
-    )
+    refusal = f"trunk.weights_sha256 must be the 64 hex digits of a SHA-256, in small letters; got '{sha256}'"
+    require(re.fullmatch(r"[0-9a-f]{64}|", sha256) is not None, refusal)
     if weights == "imagenet":
         require(len(published) > 0, f"trunk.weights of {name} must be none or the path of a file; got 'imagenet'")
         for entry in published:
@@ -111,7 +108,7 @@ def _inside_package(place: str) -> Path | None:
     return Path(folders[0]) / inner if folders else None
 
 
-def _read(path: Path, data: bytes) -> dict[str, Tensor]:
+def _read(path: Path, data: bytes) -> dict[str, torch.Tensor]:
     try:
         if path.suffix == ".safetensors":
             return safetensors.torch.load(data)
@@ -119,13 +116,13 @@ def _read(path: Path, data: bytes) -> dict[str, Tensor]:
     except Exception as error:  # readers raise whatever they stumble upon in a corrupt file
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise InputError(f"trunk.weights: {path} cannot be read as weights: {reason}") from error
-    is_plain = isinstance(state, Mapping) and all(isinstance(value, Tensor) for value in state.values())
+    is_plain = isinstance(state, Mapping) and all(isinstance(value, torch.Tensor) for value in state.values())
     require(is_plain, f"trunk.weights: {path} must hold tensors by name and nothing else, as a state dict does")
     return dict(state)
 
 
 def _fit(
-    trunk: Trunk, state: Mapping[str, Tensor], name: str, dropped: tuple[str, ...], rename: Callable[[str], str]
+    trunk: Trunk, state: Mapping[str, torch.Tensor], name: str, dropped: tuple[str, ...], rename: Callable[[str], str]
 ) -> None:
     """Copy every weight to its place, or say which do not fit; the trunk is left alone unless all do."""
     if any(key.startswith("trunk.stages.") for key in state):
@@ -137,10 +134,8 @@ def _fit(
     # Files older than torch 0.4.1 do not count batches, and nothing depends on the count.
     missing = [key for key in sources.values() if key not in state and not key.endswith("num_batches_tracked")]
     unexpected = sorted(key for key in set(state) - set(sources.values()) if not key.startswith(dropped))
-    require(
-        not missing and not unexpected,
-        f"{name} does not fit: it lacks {_few(missing)}; it has {_few(unexpected)} that we have no place for",
-    )
+    refusal = f"{name} does not fit: it lacks {_few(missing)}; it has {_few(unexpected)} that we have no place for"
+    require(not missing and not unexpected, refusal)
     for key, source in sources.items():
         if source in state:
             found, wanted = state[source], tuple(own[key].shape)

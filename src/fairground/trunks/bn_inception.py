@@ -19,8 +19,6 @@ import re
 from collections import OrderedDict
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
 
 from fairground.contracts.model import InColour, PhotoTrunk, Preprocessing, PublishedWeights
 from fairground.trunks._conv_norm import Chain
@@ -59,12 +57,12 @@ class BnInceptionTrunk(PhotoTrunk):
         super().__init__(channels)
         first = {"colour": InColour(), **_convolution("conv1_7x7_s2", 3, 64, 7, stride=2)}
         second = {
-            "pool1_3x3_s2": nn.MaxPool2d(3, stride=2, ceil_mode=True),
+            "pool1_3x3_s2": torch.nn.MaxPool2d(3, stride=2, ceil_mode=True),
             **_convolution("conv2_3x3_reduce", 64, 64, 1),
             **_convolution("conv2_3x3", 64, 192, 3),
         }
-        groups: dict[str, dict[str, nn.Module]] = {
-            "3": {"pool2_3x3_s2": nn.MaxPool2d(3, stride=2, ceil_mode=True)},
+        groups: dict[str, dict[str, torch.nn.Module]] = {
+            "3": {"pool2_3x3_s2": torch.nn.MaxPool2d(3, stride=2, ceil_mode=True)},
             "4": {},
             "5": {},
         }
@@ -72,14 +70,14 @@ class BnInceptionTrunk(PhotoTrunk):
         for name, widths in _MODULES.items():
             groups[name[-2]][name] = _Inception(before, *widths, is_last=name == "inception_5b")
             before = widths[0] + widths[2] + widths[4] + (widths[5] or before)
-        self.stages = nn.ModuleList(Chain(OrderedDict(group)) for group in (first, second, *groups.values()))
+        self.stages = torch.nn.ModuleList(Chain(OrderedDict(group)) for group in (first, second, *groups.values()))
         self.n_features = before
         self.weights_fingerprint = load_weights(
             self, weights, weights_sha256, dropped=("last_linear.", "fc."), rename=_published_name
         )
 
 
-class _Inception(nn.Module):
+class _Inception(torch.nn.Module):
     def __init__(
         self, before: int, one: int, to_three: int, three: int, to_double: int, double: int, pooled: int, is_last: bool
     ) -> None:
@@ -99,31 +97,31 @@ class _Inception(nn.Module):
             },
             {"pool": _pool(stride, is_last), **(_convolution("pool_proj", before, pooled, 1) if pooled else {})},
         ]
-        self.branches = nn.ModuleList(Chain(OrderedDict(branch)) for branch in branches if branch)
+        self.branches = torch.nn.ModuleList(Chain(OrderedDict(branch)) for branch in branches if branch)
 
-    def forward(self, hidden: Tensor) -> Tensor:
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
         return torch.cat([branch(hidden) for branch in self.branches], dim=1)
 
 
-class _HalvingPool(nn.Module):
-    def forward(self, hidden: Tensor) -> Tensor:
+class _HalvingPool(torch.nn.Module):
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
         height, width = hidden.shape[-2:]
         # The convolutions beside it round an odd side up; what comes in is never negative, so zeros do no harm.
-        even = functional.pad(hidden, (0, width % 2, 0, height % 2))
-        return functional.max_pool2d(even, 3, 2, ceil_mode=True)
+        even = torch.nn.functional.pad(hidden, (0, width % 2, 0, height % 2))
+        return torch.nn.functional.max_pool2d(even, 3, 2, ceil_mode=True)
 
 
-def _pool(stride: int, is_last: bool) -> nn.Module:
+def _pool(stride: int, is_last: bool) -> torch.nn.Module:
     if stride == 2:
         return _HalvingPool()
-    return nn.MaxPool2d(3, stride=1, padding=1) if is_last else nn.AvgPool2d(3, stride=1, padding=1)
+    return torch.nn.MaxPool2d(3, stride=1, padding=1) if is_last else torch.nn.AvgPool2d(3, stride=1, padding=1)
 
 
-def _convolution(name: str, before: int, after: int, size: int, *, stride: int = 1) -> dict[str, nn.Module]:
+def _convolution(name: str, before: int, after: int, size: int, *, stride: int = 1) -> dict[str, torch.nn.Module]:
     return {
-        name: nn.Conv2d(before, after, size, stride=stride, padding=size // 2),
-        f"{name}_bn": nn.BatchNorm2d(after),
-        f"{name}_relu": nn.ReLU(inplace=True),
+        name: torch.nn.Conv2d(before, after, size, stride=stride, padding=size // 2),
+        f"{name}_bn": torch.nn.BatchNorm2d(after),
+        f"{name}_relu": torch.nn.ReLU(inplace=True),
     }
 
 

@@ -18,7 +18,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
 
 from fairground.contracts.model import Trunk, require
 from fairground.trunks._conv_norm import Chain
@@ -31,30 +30,28 @@ class FoldedConvTrunk(Trunk):
 
     def __init__(self, *, channels: int, widths: Sequence[int] = (32, 64, 128)) -> None:
         super().__init__()
-        require(
-            len(widths) > 0 and all(isinstance(width, int) and width > 0 for width in widths),
-            f"folded_conv.widths must be positive whole numbers, one per block; got {list(widths)}",
-        )
+        refusal = f"folded_conv.widths must be positive whole numbers, one per block; got {list(widths)}"
+        require(len(widths) > 0 and all(isinstance(width, int) and width > 0 for width in widths), refusal)
         inputs = [FOLD * FOLD * channels, *widths[:-1]]
         blocks = [_block(before, after) for before, after in zip(inputs, widths, strict=True)]
         blocks[0] = {"fold": _Fold(), **blocks[0]}
-        self.stages = nn.ModuleList(Chain(OrderedDict(block)) for block in blocks)
+        self.stages = torch.nn.ModuleList(Chain(OrderedDict(block)) for block in blocks)
         self.n_features = widths[-1]
 
 
-class _Fold(nn.Module):
-    def forward(self, images: Tensor) -> Tensor:
+class _Fold(torch.nn.Module):
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
         height, width = images.shape[-2:]
-        even = nn.functional.pad(images, (0, width % FOLD, 0, height % FOLD))
-        folded = nn.functional.pixel_unshuffle(even, FOLD)
+        even = torch.nn.functional.pad(images, (0, width % FOLD, 0, height % FOLD))
+        folded = torch.nn.functional.pixel_unshuffle(even, FOLD)
         # Unshuffling lays the channels outermost again.
         return folded.contiguous(memory_format=torch.channels_last)
 
 
-def _block(before: int, after: int) -> dict[str, nn.Module]:
+def _block(before: int, after: int) -> dict[str, torch.nn.Module]:
     return {
-        "0": nn.Conv2d(before, after, 3, padding=1, bias=False),
-        "1": nn.BatchNorm2d(after),
-        "2": nn.MaxPool2d(2),
-        "3": nn.ReLU(inplace=True),
+        "0": torch.nn.Conv2d(before, after, 3, padding=1, bias=False),
+        "1": torch.nn.BatchNorm2d(after),
+        "2": torch.nn.MaxPool2d(2),
+        "3": torch.nn.ReLU(inplace=True),
     }

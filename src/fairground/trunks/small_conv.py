@@ -25,10 +25,8 @@ class SmallConvTrunk(Trunk):
 
     def __init__(self, *, channels: int, widths: Sequence[int] = (32, 64, 128, 128)) -> None:
         super().__init__()
-        require(
-            len(widths) > 0 and all(isinstance(width, int) and width > 0 for width in widths),
-            f"small_conv.widths must be positive whole numbers, one per block; got {list(widths)}",
-        )
+        refusal = f"small_conv.widths must be positive whole numbers, one per block; got {list(widths)}"
+        require(len(widths) > 0 and all(isinstance(width, int) and width > 0 for width in widths), refusal)
         inputs = [channels, *widths[:-1]]
         self.stages = nn.ModuleList()
         for before, after in zip(inputs, widths, strict=True):

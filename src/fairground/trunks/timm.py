@@ -17,7 +17,6 @@ from collections import OrderedDict
 from typing import Any
 
 import torch
-from torch import nn
 
 from fairground.contracts.model import InColour, PhotoTrunk, Preprocessing, require
 from fairground.errors import InputError
@@ -40,7 +39,7 @@ class TimmTrunk(PhotoTrunk):
         except (RuntimeError, ValueError) as error:
             raise InputError(f"timm.model: timm cannot make '{model}': {error}") from error
         facts = network.pretrained_cfg
-        self.stages = nn.ModuleList([nn.Sequential(OrderedDict(colour=InColour(), network=network))])
+        self.stages = torch.nn.ModuleList([torch.nn.Sequential(OrderedDict(colour=InColour(), network=network))])
         self.preprocessing = Preprocessing(mean=tuple(facts["mean"]), deviation=tuple(facts["std"]))
         self.n_features = _width(network, facts["input_size"])
         classifiers = facts.get("classifier") or ()
@@ -85,7 +84,7 @@ def _timm() -> Any:
     return timm
 
 
-def _width(network: nn.Module, size: tuple[int, int, int]) -> int:
+def _width(network: torch.nn.Module, size: tuple[int, int, int]) -> int:
     """Return the width of what comes out: timm's own `num_features` is another number for some networks."""
     was_training = network.training
     with torch.no_grad():
