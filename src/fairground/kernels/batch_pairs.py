@@ -1,10 +1,10 @@
-"""The pairs of a batch as kernels need them: positives as a list, negatives in place, and losses in blocks of anchors.
+"""The pairs of a batch as kernels need them: positives as a list and negatives in place.
 
 Positives are few (n times the class size) and negatives nearly all, so positives are listed, in O(n log n), and
 negatives are what is left of the (n, n) matrix. Equals `pair_weights`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numba
@@ -12,8 +12,11 @@ import numpy as np
 import torch
 
 from fairground.contracts import KernelResult, LossInputs, as_pairs
-from fairground.functional import draw_below, memory_blocks
-from fairground.kernels.vector_gradients import kernel_of_products, kernel_of_vectors
+from fairground.functional import draw_below, is_held
+from fairground.kernels.vector_gradients import kernel_of_products
+
+#: of larger classes, the formulas' sorting beats comparing every negative with each positive
+MANY = 128
 
 
 class ClassOrder(NamedTuple):
@@ -33,12 +36,14 @@ class ClassOrder(NamedTuple):
         """How many rows (n,) of other classes there are for each row."""
         return np.asarray(len(self.rows) - (self.stop - self.start))
 
-    def pairs_of(self, anchors: np.ndarray, first: int = 0) -> "BatchPairs":
-        """Return the pairs of some rows; anchors and places count from row `first`."""
-        columns = _list_pairs(*self, anchors, first)
-        anchor, positive, place, own = (torch.from_numpy(column) for column in columns)
-        has_negatives = bool((self.n_negatives > 0).any())
-        return BatchPairs(len(anchors), anchor, positive, place, own, None, has_negatives, first)
+    @property
+    def has_large_class(self) -> bool:
+        return bool((self.n_positives >= MANY).any())
+
+    def pairs_of(self, anchors: np.ndarray) -> "BatchPairs":
+        """Return the pairs of all rows, listed in the order of `anchors`."""
+        anchor, positive, place, own = (torch.from_numpy(column) for column in _list_pairs(*self, anchors))
+        return BatchPairs(len(anchors), anchor, positive, place, own, None, bool((self.n_negatives > 0).any()))
 
 
 def class_order(labels: torch.Tensor) -> ClassOrder:
@@ -55,8 +60,7 @@ class BatchPairs(NamedTuple):
     `own` holds the places of all that are not negatives: the diagonal and all pairs of one class, also of those that
     `where` has left out.
     `log_counts` (n, n) holds, for pairs chosen by a miner, the logarithm of how often each negative pair was chosen,
-    minus infinity for never; None when every sample of another class is a negative. Of a block of the batch's rows,
-    `first_row` is the first; anchors and places count from there.
+    minus infinity for never; None when every sample of another class is a negative.
     """
 
     n: int
@@ -66,7 +70,6 @@ class BatchPairs(NamedTuple):
     own: torch.Tensor
     log_counts: torch.Tensor | None
     has_negatives: bool
-    first_row: int = 0
 
     @property
     def are_complete(self) -> bool:
@@ -95,8 +98,7 @@ class BatchPairs(NamedTuple):
     def keep_pairs_(self, logits: torch.Tensor) -> torch.Tensor:
         """Set all but positive and negative pairs to minus infinity in place."""
         if self.log_counts is None:
-            logits[:, self.first_row :].fill_diagonal_(-torch.inf)
-            return logits
+            return logits.fill_diagonal_(-torch.inf)
         positives = logits.take(self.place)
         return logits.add_(self.log_counts).put_(self.place, positives)
 
@@ -126,7 +128,7 @@ def batch_pairs(inputs: LossInputs, *, repeats: bool = False) -> BatchPairs:
 
 @numba.njit(nogil=True, cache=True)
 def _list_pairs(
-    rows: np.ndarray, start: np.ndarray, stop: np.ndarray, anchors: np.ndarray, first: int
+    rows: np.ndarray, start: np.ndarray, stop: np.ndarray, anchors: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return every pair of an anchor with another row of its class, its place, and the places of all of its class."""
     n, count = len(rows), 0
@@ -138,10 +140,10 @@ def _list_pairs(
     for i in anchors:
         for k in range(start[i], stop[i]):
             j = rows[k]
-            own[seat] = (i - first) * n + j
+            own[seat] = i * n + j
             seat += 1
             if i != j:
-                pairs[0, pair], pairs[1, pair], pairs[2, pair] = i - first, j, (i - first) * n + j
+                pairs[0, pair], pairs[1, pair], pairs[2, pair] = i, j, i * n + j
                 pair += 1
     return pairs[0], pairs[1], pairs[2], own
 
@@ -155,51 +157,20 @@ def one_random_positive(pairs: BatchPairs, generator: torch.Generator | None) ->
     return pairs.where(pairs.place.argsort()[(first + number)[anchor]])
 
 
-#: cosines (r, n) and the anchors' pairs -> the mean, its gradient (r, n), and its count ()
-PairRule = Callable[[torch.Tensor, BatchPairs], tuple[torch.Tensor, torch.Tensor, torch.Tensor]]
+#: cosines (n, n) and the pairs of the batch -> the loss, and its gradient (n, n)
+PairRule = Callable[[torch.Tensor, BatchPairs], tuple[torch.Tensor, torch.Tensor]]
 
 
 def kernel_of_pairs(
     inputs: LossInputs, rule: PairRule, *, repeats: bool = False, complete: bool = True
 ) -> KernelResult | None:
-    """Return the rule's mean and its gradient.
+    """Return the rule's loss and its gradient; None where the formula works in blocks.
 
-    None where `complete` asks for positive and negative pairs and there are none.
+    And None where `complete` asks for positive and negative pairs and there are none.
     """
-    n = len(inputs.labels)
-    if inputs.tuples is None and not memory_blocks.is_held(n, n):
-        order = class_order(inputs.labels)
-        if complete and not (order.n_positives.any() and order.n_negatives.any()):
-            return None
-        return kernel_in_blocks(inputs.embeddings, order, [rule])
+    if inputs.tuples is None and not is_held(len(inputs.labels), len(inputs.labels)):
+        return None
     pairs = batch_pairs(inputs, repeats=repeats)
     if complete and not pairs.are_complete:
         return None
-    return kernel_of_products(inputs.embeddings, lambda cosines: rule(cosines, pairs)[:2], normalise=True)
-
-
-def kernel_in_blocks(embeddings: torch.Tensor, order: ClassOrder, rules: Sequence[PairRule]) -> KernelResult:
-    """Return the sum of the rules' means and its gradient; each mean is worked out by itself, in blocks of anchors."""
-    n = len(embeddings)
-    step = max(1, memory_blocks.COMPARISONS // n)
-
-    def of_units(units: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        loss, gradients = units.new_zeros(()), torch.zeros_like(units)
-        for rule in rules:
-            total, count = units.new_zeros((), dtype=torch.float64), 0.0
-            gradient = torch.zeros_like(units)
-            for start in range(0, n, step):
-                rows = units[start : start + step]
-                pairs = order.pairs_of(np.arange(start, start + len(rows)), start)
-                value, by_cosine, weight = rule(rows @ units.T, pairs)
-                share = float(weight)
-                if share > 0:
-                    total += value * share
-                    count += share
-                    gradient[start : start + step].addmm_(by_cosine, units, alpha=share)
-                    gradient.addmm_(by_cosine.T, rows, alpha=share)
-            loss = loss + (total / max(1.0, count)).to(units.dtype)
-            gradients += gradient.div_(max(1.0, count))
-        return loss, gradients
-
-    return kernel_of_vectors(embeddings, of_units, normalise=True)
+    return kernel_of_products(inputs.embeddings, lambda cosines: rule(cosines, pairs), normalise=True)

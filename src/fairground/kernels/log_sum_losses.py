@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from fairground.contracts.kernel_or_formula import KernelResult, LossInputs
-from fairground.functional import is_held, softplus
+from fairground.contracts.loss import KernelResult, LossInputs
+from fairground.functional.reductions import softplus
 from fairground.kernels.batch_pairs import BatchPairs, batch_pairs, kernel_of_pairs, one_random_positive
 from fairground.kernels.vector_gradients import kernel_of_distances, kernel_of_products, normalize_rows
 
@@ -89,7 +89,7 @@ def circle(loss: Any, inputs: LossInputs) -> KernelResult | None:
     """Return the mean over anchors with l_a > 0, and its gradient."""
     margin, gamma = loss.margin, loss.gamma
 
-    def of_cosines(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor, Tensor]:
+    def of_cosines(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
         positive = cosines.take(pairs.place)
         positive_rate = (1 + margin - positive).clamp_min_(0).mul_(-gamma)
         of_positives, shares = group_sums(positive_rate * (positive - 1 + margin), pairs)
@@ -102,8 +102,7 @@ def circle(loss: Any, inputs: LossInputs) -> KernelResult | None:
         push = pressure.sigmoid() / n_active.clamp_min(1)
         gradient = negatives.shares_(push).mul_(negative_rate)
         pull = push.take(pairs.anchor) * shares * positive_rate
-        mean = terms.sum() / n_active.clamp_min(1)
-        return mean, gradient.put_(pairs.place, pull, accumulate=True), n_active
+        return terms.sum() / n_active.clamp_min(1), gradient.put_(pairs.place, pull, accumulate=True)
 
     return kernel_of_pairs(inputs, of_cosines)
 
@@ -132,15 +131,15 @@ def nt_xent(loss: Any, inputs: LossInputs) -> KernelResult | None:
     """Return the mean over positive pairs, and its gradient."""
     temperature, floor = loss.temperature, loss.floor(inputs.embeddings)
 
-    def of_cosines(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor, Tensor]:
+    def of_cosines(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
         logits = cosines.div_(temperature)
         terms, pull, gradient_ = tuplets_(logits, logits.take(pairs.place), pairs, within=1 / temperature)
         if floor > 0:
             probability = (-terms).exp()
             terms, pull = -(probability + floor).log(), pull * probability / (probability + floor)
         n_terms = terms.new_tensor(len(terms))
-        pull = pull / (n_terms.clamp_min(1) * temperature)
-        return terms.sum() / n_terms.clamp_min(1), gradient_(pull, pull), n_terms
+        pull = pull / (n_terms * temperature)
+        return terms.sum() / n_terms, gradient_(pull, pull)
 
     return kernel_of_pairs(inputs, of_cosines, repeats=True)
 
@@ -149,7 +148,7 @@ def sup_con(loss: Any, inputs: LossInputs) -> KernelResult | None:
     """Return the mean over anchors with positives, and its gradient."""
     temperature = loss.temperature
 
-    def of_cosines(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor, Tensor]:
+    def of_cosines(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
         logits = cosines.div_(temperature)
         n_positives = pairs.n_positives(logits)
         # 0 / 0 where an anchor has no positive.
@@ -163,7 +162,7 @@ def sup_con(loss: Any, inputs: LossInputs) -> KernelResult | None:
         weights = is_active.to(terms.dtype) / n_active.clamp_min(1)
         pull = weights / n_positives / temperature
         gradient = everyone.shares_(weights / temperature)
-        return terms @ weights, gradient.put_(pairs.place, -pull.take(pairs.anchor), accumulate=True), n_active
+        return terms @ weights, gradient.put_(pairs.place, -pull.take(pairs.anchor), accumulate=True)
 
     return kernel_of_pairs(inputs, of_cosines)
 
@@ -189,11 +188,11 @@ def tuplet_margin(loss: Any, inputs: LossInputs) -> KernelResult | None:
 
 def multi_similarity(loss: Any, inputs: LossInputs) -> KernelResult | None:
     """Return the reduced terms, and their gradient."""
-    n, alpha, beta, base = len(inputs.labels), loss.alpha, loss.beta, loss.base
-    if n == 0 or (loss.self_positive_bug and inputs.tuples is None and not is_held(n, n)):
+    alpha, beta, base = loss.alpha, loss.beta, loss.base
+    if len(inputs.labels) == 0:
         return None
 
-    def of_cosines(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor, Tensor]:
+    def of_cosines(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
         if loss.self_positive_bug:
             pairs = pairs.with_own()
         positive = cosines.take(pairs.place)
@@ -205,26 +204,24 @@ def multi_similarity(loss: Any, inputs: LossInputs) -> KernelResult | None:
             negative.masked_fill_(negative + loss.epsilon <= weakest.unsqueeze(1), -torch.inf)
             kept = positive - loss.epsilon < hardest.take(pairs.anchor)
             pairs, positive = pairs.where(kept), positive[kept]
-        weights, count = _weights(negative, pairs, loss.empty)
+        weights = _weights(negative, pairs, loss.empty)
         widest = 1 + abs(base)
         of_positives, shares = group_sums(alpha * (base - positive), pairs, plus_one=True, within=alpha * widest)
         negatives = row_sums_(negative.sub_(base).mul_(beta), plus_one=True, within=beta * widest)
         terms = of_positives / alpha + negatives.log / beta
         gradient = negatives.shares_(weights)
         gradient.put_(pairs.place, -shares * weights.take(pairs.anchor), accumulate=True)
-        return terms @ weights, gradient, count
+        return terms @ weights, gradient
 
     return kernel_of_pairs(inputs, of_cosines, complete=False)
 
 
-def _weights(negative: Tensor, pairs: BatchPairs, empty: str) -> tuple[Tensor, Tensor]:
-    """Return the weight (n,) of each anchor in the mean, and over how many it is taken."""
-    everyone = negative.new_tensor(pairs.n)
+def _weights(negative: Tensor, pairs: BatchPairs, empty: str) -> Tensor:
+    """Return the weight (n,) of each anchor in the mean."""
     if empty == "halves":
-        return negative.new_full((pairs.n,), 1 / pairs.n), everyone
+        return negative.new_full((pairs.n,), 1 / pairs.n)
     survives = (negative.amax(1) > -torch.inf) * pairs.n_positives(negative).clamp_max_(1)
-    count = survives.sum() if empty == "survivors" else everyone
-    return survives / count.clamp_min(1), count
+    return survives / (survives.sum() if empty == "survivors" else negative.new_tensor(pairs.n)).clamp_min(1)
 
 
 def lifted_structure(loss: Any, inputs: LossInputs) -> KernelResult | None:

@@ -14,7 +14,7 @@ from torch import Tensor
 from fairground.contracts import KernelResult, LossInputs, Pairs, Triplets, as_pairs
 from fairground.functional.memory_blocks import is_held
 from fairground.kernels import vector_gradients
-from fairground.kernels.batch_pairs import BatchPairs, ClassOrder, class_order, kernel_in_blocks
+from fairground.kernels.batch_pairs import ClassOrder, class_order
 from fairground.kernels.tuple_hinge_losses import mean_of, triplet_hinges
 from fairground.kernels.vector_gradients import SUMS, kernel_of_distances, kernel_of_listed_distances, kernel_of_vectors
 
@@ -80,14 +80,14 @@ def hinge_gradient(
     return gradient
 
 
-def contrastive(loss: Any, inputs: LossInputs) -> KernelResult:
-    """Return the mean hinge of positive plus that of negative pairs, over those above 0 or over all; its gradient."""
+def contrastive(loss: Any, inputs: LossInputs) -> KernelResult | None:
+    """Return the mean hinge of positive plus that of negative pairs, and its gradient; not of too large a batch."""
     embeddings, labels, tuples, _ = inputs
     if tuples is not None:
         return _contrastive_of_listed(loss, embeddings, as_pairs(tuples))
-    order = class_order(labels)
     if not is_held(len(labels), len(labels)):
-        return _contrastive_in_blocks(loss, embeddings, order)
+        return None
+    order = class_order(labels)
 
     def of_distances(distances: Tensor) -> tuple[Tensor, Tensor]:
         value, gradient = _mean_pair_hinges(loss, distances.numpy(), order)
@@ -109,37 +109,6 @@ def _mean_pair_hinges(loss: Any, matrix: np.ndarray, order: ClassOrder) -> tuple
     all_near, all_far = max(1.0, n_near.sum()), max(1.0, n_far.sum())
     gradient = hinge_gradient(matrix, *order, *borders, filled(1 / all_near), filled(1 / all_far))
     return near.sum() / all_near + far.sum() / all_far, gradient
-
-
-def _contrastive_in_blocks(loss: Any, embeddings: Tensor, order: ClassOrder) -> KernelResult:
-    """Return the same of a batch whose matrix is too large to hold."""
-    over_active = loss.reduction == "mean_nz"
-
-    def near(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor, Tensor]:
-        distances = _distances_(cosines.take(pairs.place))
-        hinges = (distances - loss.positive_margin).relu_()
-        n_hinges = (hinges > 0).sum() if over_active else hinges.new_tensor(len(hinges))
-        pull = torch.where(hinges * distances > 0, -1 / (distances * n_hinges), 0)
-        return hinges.sum() / n_hinges.clamp_min(1), cosines.zero_().put_(pairs.place, pull), n_hinges
-
-    def far(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor, Tensor]:
-        distances = _distances_(cosines)
-        # Pairs of one class are infinitely far apart here.
-        distances.view(-1).index_fill_(0, pairs.own, torch.inf)
-        hinges = (loss.negative_margin - distances).relu_()
-        n_hinges = (hinges > 0).sum() if over_active else hinges.new_tensor(hinges.numel() - len(pairs.own))
-        total = hinges.sum() / n_hinges.clamp_min(1)
-        # Between identical vectors there is no direction to move in.
-        tiny = torch.finfo(hinges.dtype).tiny
-        push = hinges.sign_().mul_(distances > 0).div_(distances.mul_(n_hinges).clamp_min_(tiny))
-        return total, push, n_hinges
-
-    return kernel_in_blocks(embeddings, order, [near, far])
-
-
-def _distances_(cosines: Tensor) -> Tensor:
-    """Overwrite the cosines of unit vectors by their distances."""
-    return cosines.mul_(-2).add_(2).clamp_min_(0).sqrt_()
 
 
 def _contrastive_of_listed(loss: Any, embeddings: Tensor, pairs: Pairs) -> KernelResult:
@@ -218,11 +187,11 @@ def _margin_of_listed(loss: Any, embeddings: Tensor, triplets: Triplets, beta: T
 
 
 def snr(loss: Any, inputs: LossInputs) -> KernelResult | None:
-    """Return either form plus its penalty, and its gradient; not of mined tuples."""
+    """Return either form plus its penalty, and its gradient; not of mined tuples, nor of triplets in large classes."""
     loss.refuse_one_dimension(inputs.embeddings)
-    if inputs.tuples is not None:
-        return None
     order = class_order(inputs.labels)
+    if inputs.tuples is not None or (loss.form == "triplet" and order.has_large_class):
+        return None
     n_triplets = order.n_positives * order.n_negatives
     n_hinges = None if loss.reduction == "mean_nz" else float(n_triplets.sum())
     # The penalty is over all samples, or over the anchors of triplets.

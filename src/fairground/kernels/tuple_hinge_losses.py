@@ -12,10 +12,6 @@ from fairground.kernels import vector_gradients
 from fairground.kernels.batch_pairs import ClassOrder, class_order
 from fairground.kernels.vector_gradients import SUMS, kernel_of_distances, kernel_of_listed_distances
 
-#: from this class size on, searching among the sorted positives beats comparing every negative with each
-MANY = 128
-
-
 #: the sum of all hinges, how many are above 0, and the gradient (n, n) of the sum by the matrix
 TupleHinges = tuple[float, float, np.ndarray]
 
@@ -36,11 +32,7 @@ def triplet_hinges(
     total, n_active = 0.0, 0.0
     for a in range(len(matrix)):
         own = rows[start[a] : stop[a]]
-        gap = matrix.dtype.type(margin)
-        if len(own) <= MANY:
-            hinges, active = _compare_row(matrix[a], own, a, gap, gradient[a])
-        else:
-            hinges, active = _search_row(matrix[a], own, a, gap, gradient[a])
+        hinges, active = _compare_row(matrix[a], own, a, matrix.dtype.type(margin), gradient[a])
         total += hinges
         n_active += active
     return total, n_active, gradient
@@ -66,33 +58,6 @@ def _compare_row(row: np.ndarray, own: np.ndarray, a: int, margin: float, gradie
             gradient[p] = count
             total += hinges
             n_active += count
-    return total, n_active
-
-
-@numba.njit(nogil=True, cache=True)
-def _search_row(row: np.ndarray, own: np.ndarray, a: int, margin: float, gradient: np.ndarray) -> tuple[float, float]:
-    """Return the same, every negative searched among the sorted thresholds of the positives."""
-    positives = own[own != a]
-    order = np.argsort(row[positives], kind="mergesort")
-    thresholds = row[positives][order] + margin
-    is_negative = np.ones(len(row), np.bool_)
-    is_negative[own] = False
-    k = len(thresholds)
-    # How many negatives, and what sum of them, are above exactly so many thresholds.
-    n_passing, sum_passing = np.zeros(k + 1), np.zeros(k + 1)
-    for j in range(len(row)):
-        if is_negative[j]:
-            n_passed = np.searchsorted(thresholds, row[j], side="right")
-            n_passing[n_passed] += 1
-            sum_passing[0 if np.isnan(row[j]) else n_passed] += row[j]
-            gradient[j] = n_passed - k
-    total, n_active, n_below, sum_below = 0.0, 0.0, 0.0, 0.0
-    for r in range(k):
-        n_below += n_passing[r]
-        sum_below += sum_passing[r]
-        total += n_below * thresholds[r] - sum_below
-        n_active += n_below
-        gradient[positives[order[r]]] = n_below
     return total, n_active
 
 
@@ -147,15 +112,15 @@ def _hinge(excess: float, smooth: bool) -> tuple[float, float]:
 def triplet(loss: Any, inputs: LossInputs) -> KernelResult | None:
     """Return the mean over all or mined triplets, and its gradient; 0 without a triplet.
 
-    Not for mined triplets with `swap` or `smooth`, nor for a batch too large to hold.
+    Not for mined triplets with `swap` or `smooth`, nor for a batch too large to hold or with large classes.
     """
     embeddings, labels, tuples, _ = inputs
     is_looped = loss.swap or loss.smooth
     if isinstance(tuples, Triplets):
         return None if is_looped else _triplet_of_listed(loss, embeddings, tuples)
-    if not (is_looped or is_held(len(labels), len(labels))):
-        return None
     order = class_order(labels)
+    if not is_looped and (order.has_large_class or not is_held(len(labels), len(labels))):
+        return None
     over_active = loss.reduction == "mean_nz" and not loss.smooth
     n = None if over_active else float((order.n_positives * order.n_negatives).sum())
 
@@ -264,12 +229,12 @@ def _n_up_to(ordered: np.ndarray, start: int, stop: int, value: float) -> int:
 def quadruplet(loss: Any, inputs: LossInputs) -> KernelResult | None:
     """Return the mean over triplets plus that over quadruplets, and its gradient; a kind without tuples costs 0.
 
-    Not for mined triplets.
+    Not for mined triplets, nor for large classes.
     """
-    if inputs.tuples is not None:
+    order = class_order(inputs.labels)
+    if inputs.tuples is not None or order.has_large_class:
         return None
     loss.refuse_roth_code()
-    order = class_order(inputs.labels)
     n_positives, n_negatives = order.n_positives, order.n_negatives
     # Of quadruplets, n and l in one order only: all pairs of two classes, less those with a row of the anchor's class.
     n_apart = n_negatives.sum() // 2 - (n_positives + 1) * n_negatives
