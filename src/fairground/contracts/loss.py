@@ -10,8 +10,7 @@ from typing import ClassVar, NamedTuple
 
 from torch import Generator, Tensor, nn
 
-from fairground.contracts.choices import ChecksChoices
-from fairground.contracts.kernel_or_formula import KernelResult, LossInputs, by_kernel_or_formula, is_eager
+from fairground.contracts import ChecksChoices, KernelResult, LossInputs, by_kernel_or_formula, is_eager
 from fairground.errors import require
 from fairground.spec.search_ranges import Integer, LogReal, Range, Real
 

@@ -9,10 +9,8 @@ import numpy as np
 
 from fairground.contracts.dataset import Images
 from fairground.errors import DataError, require
+from fairground.loading import FeatureRows, ImageFiles, PhotoDataset, for_each, read_parquet
 from fairground.loading.class_folders import files_below, is_image_name, refuse_archive
-from fairground.loading.csv_columns import read_parquet
-from fairground.loading.decoding import for_each
-from fairground.loading.image_dataset import FeatureRows, ImageFiles, PhotoDataset
 from fairground.records.arrays import array_names, map_array, map_npy, read_arrays
 from fairground.spec import ComponentSpec, list_room, nearest, settings_of
 from fairground.training.assemble import build

@@ -68,11 +68,8 @@ def read_model(folder: Path, *, device: str = "auto") -> UsableModel:
     text = read_text(folder / METADATA, error=DataError)
     metadata = ModelMetadata.from_json(text, str(folder / METADATA))
     data = read_bytes(folder / WEIGHTS, error=DataError)
-    require(
-        hashlib.sha256(data).hexdigest() == metadata.weights_sha256,
-        f"{folder / WEIGHTS} does not match its checksum in {METADATA}; copy the folder again",
-        DataError,
-    )
+    refusal = f"{folder / WEIGHTS} does not match its checksum in {METADATA}; copy the folder again"
+    require(hashlib.sha256(data).hexdigest() == metadata.weights_sha256, refusal, DataError)
     training = TrainingSpec(precision="mixed" if metadata.precision == "mixed" else "full")
     try:
         network = build_model(untrained(metadata.trunk), metadata.head, training, channels=metadata.channels)

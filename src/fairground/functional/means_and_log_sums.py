@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from fairground.functional.pair_distances import norms
-from fairground.functional.pairs import PairWeights
+from fairground.functional import PairWeights, norms
 
 
 def log_one_plus_sum_exp(values: Tensor, dim: int) -> Tensor:

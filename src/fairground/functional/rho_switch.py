@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.loss import Triplets
-from fairground.functional.random_draws import draw_below, fractions
-from fairground.functional.triplets import classmates, positive_at
+from fairground.functional import classmates, draw_below, fractions, positive_at
 
 Reading = Literal["code", "replace", "swap"]
 

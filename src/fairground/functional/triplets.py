@@ -15,8 +15,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.loss import Triplets
-from fairground.functional.pairs import class_groups
-from fairground.functional.random_draws import capped
+from fairground.functional import capped, class_groups
 
 
 class Classmates(NamedTuple):

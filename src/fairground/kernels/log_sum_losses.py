@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import KernelResult, LossInputs
-from fairground.functional.reductions import softplus
+from fairground.contracts import KernelResult, LossInputs
+from fairground.functional import softplus
 from fairground.kernels.batch_pairs import BatchPairs, batch_pairs, kernel_of_pairs, one_random_positive
 from fairground.kernels.vector_gradients import kernel_of_distances, kernel_of_products, normalize_rows
 

@@ -21,8 +21,7 @@ from typing import Literal
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import LogReal, Loss, Pairs, Real, Triplets, Tuples, require
-from fairground.functional import means_and_log_sums, memory_blocks
-from fairground.functional.pair_distances import normalize
+from fairground.functional import means_and_log_sums, memory_blocks, normalize
 from fairground.functional.pairs import PairWeights, one_random_positive, pair_weights
 from fairground.kernels import log_sum_losses
 

@@ -19,10 +19,8 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
+from fairground.functional import distances, normalize, pair_weights, rows_of, sum_over_rows
 from fairground.functional.means_and_log_sums import mean_of_parts, weighted_parts
-from fairground.functional.memory_blocks import rows_of, sum_over_rows
-from fairground.functional.pair_distances import distances, normalize
-from fairground.functional.pairs import pair_weights
 from fairground.kernels import pair_hinge_losses
 
 

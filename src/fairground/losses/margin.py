@@ -20,10 +20,8 @@ import torch
 from torch import Generator, Tensor, nn
 
 from fairground.contracts.loss import Loss, Real, Triplets, Tuples, require
-from fairground.functional.means_and_log_sums import mean_of_parts
-from fairground.functional.memory_blocks import rows_of, sum_over_rows
+from fairground.functional import mean_of_parts, pair_masks, rows_of, sum_over_rows
 from fairground.functional.pair_distances import distances, distances_of_pairs, normalize
-from fairground.functional.pairs import pair_masks
 from fairground.kernels import pair_hinge_losses
 
 

@@ -23,6 +23,7 @@ from torch import Generator, Tensor
 
 from fairground.contracts.kernel_or_formula import is_eager
 from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, as_pairs, require
+from fairground.functional import normalize, one_random_positive, pair_weights
 from fairground.functional.means_and_log_sums import (
     tuplet_terms,
     weighted_logsumexp,
@@ -30,8 +31,6 @@ from fairground.functional.means_and_log_sums import (
     with_norm_penalty,
     zero_of,
 )
-from fairground.functional.pair_distances import normalize
-from fairground.functional.pairs import one_random_positive, pair_weights
 
 
 class NPairLoss(Loss):

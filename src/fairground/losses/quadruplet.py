@@ -24,11 +24,8 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Real, Triplets, Tuples, require
-from fairground.functional.means_and_log_sums import mean_hinges, weighted_mean
+from fairground.functional import draw_below, mean_hinges, pair_masks, quadruplet_hinges, triplet_hinges, weighted_mean
 from fairground.functional.pair_distances import distances, distances_of_pairs, normalize
-from fairground.functional.pairs import pair_masks
-from fairground.functional.random_draws import draw_below
-from fairground.functional.triplets import quadruplet_hinges, triplet_hinges
 from fairground.kernels import tuple_hinge_losses
 
 

@@ -23,10 +23,8 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, as_pairs, require
-from fairground.functional.means_and_log_sums import mean_hinges, weighted_mean
+from fairground.functional import mean_hinges, pair_masks, pair_weights, triplet_hinges, weighted_mean
 from fairground.functional.pair_distances import distances_of_pairs, normalize, squared_distances
-from fairground.functional.pairs import pair_masks, pair_weights
-from fairground.functional.triplets import triplet_hinges
 from fairground.kernels import pair_hinge_losses
 from fairground.kernels.pair_hinge_losses import LEAST_SIGNAL
 

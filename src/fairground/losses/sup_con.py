@@ -17,10 +17,8 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, require
+from fairground.functional import normalize, pair_weights, rows_of, sum_over_rows
 from fairground.functional.means_and_log_sums import mean_of_parts, nonzero_parts, weighted_logsumexp
-from fairground.functional.memory_blocks import rows_of, sum_over_rows
-from fairground.functional.pair_distances import normalize
-from fairground.functional.pairs import pair_weights
 from fairground.kernels import log_sum_losses
 
 

@@ -18,10 +18,8 @@ Departures from the paper
 import torch
 
 from fairground.contracts.miner import Miner, Real, Triplets, require
-from fairground.functional.distance_weighting import distance_weights
+from fairground.functional import classmates, distance_weights, positive_at, switch_triplets
 from fairground.functional.random_draws import draw_below, weighted_columns
-from fairground.functional.rho_switch import switch_triplets
-from fairground.functional.triplets import classmates, positive_at
 
 
 class RhoDistanceMiner(Miner):

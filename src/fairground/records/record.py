@@ -12,10 +12,8 @@ from typing import Any, Literal, get_args
 
 from fairground.errors import StoreError, require
 from fairground.files import parse_json
-from fairground.spec.measurement_names import declared_metric
+from fairground.spec import SearchProcedure, SeedProcedure, Value, declared_metric
 from fairground.spec.run_names import canonical_json, text_without_seed, to_plain
-from fairground.spec.settings import Value
-from fairground.spec.study_spec import SearchProcedure, SeedProcedure
 
 RECORD_VERSION = 4
 State = Literal["done", "diverged", "failed"]

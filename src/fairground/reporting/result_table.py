@@ -11,11 +11,9 @@ from functools import cached_property
 from statistics import fmean, pstdev
 from typing import Literal
 
+from fairground.comparison import FairnessResult, Wave, check_fairness, compare_in_waves, seed_of
 from fairground.comparison.compare_values import compare_values
 from fairground.comparison.comparison_result import LEVEL, Comparison, GeneralityKind, Interval
-from fairground.comparison.fairness_flags import FairnessResult, check_fairness
-from fairground.comparison.run_scores import seed_of
-from fairground.comparison.seed_waves import Wave, compare_in_waves
 from fairground.errors import InputError, require
 from fairground.records.record import RunRecord, SplitName
 from fairground.reporting.run_set import ClassScores, Method, methods_of

@@ -18,10 +18,7 @@ from fairground.comparison.seed_waves import Wave, next_wave
 from fairground.errors import DataError, SealError, require
 from fairground.records.record import RunRecord
 from fairground.records.store import Event, Store
-from fairground.spec.measurement_names import in_unit
-from fairground.spec.run_names import canonical_json, name_of
-from fairground.spec.run_spec import RunSpec
-from fairground.spec.settings import Value
+from fairground.spec import RunSpec, Value, canonical_json, in_unit, name_of
 from fairground.spec.study_spec import SeedProcedure, StudyJob, StudySpec, jobs_of, study_hash
 from fairground.studies import Request, Requests, Scheduler, Trial, with_procedures
 

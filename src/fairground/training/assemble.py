@@ -19,18 +19,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from fairground.contracts import BatchSampler, Head, Miner, Regulariser, Split, SplitRows, Transform, Trunk
 from fairground.contracts.dataset import Dataset, Images, ImageTable
 from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
-from fairground.contracts.miner import Miner
-from fairground.contracts.model import Head, Transform, Trunk
-from fairground.contracts.regulariser import Regulariser
-from fairground.contracts.sampler import BatchSampler
-from fairground.contracts.split import Split, SplitRows
 from fairground.errors import DataError, InputError, require
 from fairground.evaluation.embed import embed_blocks
 from fairground.records.record import KnownBug, PretrainedWeights
-from fairground.spec.catalogue import find, nearest
-from fairground.spec.run_names import Purpose, canonical_json, child_seed
+from fairground.spec import Purpose, canonical_json, child_seed, find, nearest
 from fairground.spec.run_spec import ROOM_OF, ComponentSpec, RunSpec, TrainingSpec
 from fairground.training import Loader, ProcessGroup, Stepper, device_named, require_chunks_alone
 from fairground.training.embedding_model import EmbeddingModel, InputProfile, n_frozen_stages

@@ -14,9 +14,8 @@ from fairground.evaluation.embed import embed, pretrained_embeddings
 from fairground.files import read_json
 from fairground.records import RunFolder, Store, read_arrays, stored_spec
 from fairground.spec import ComponentSpec, run_from_plain
-from fairground.training import Checkpoints, InputProfile
+from fairground.training import Checkpoints, InputProfile, device_named
 from fairground.training.assemble import Assembled, assemble
-from fairground.training.device import device_named
 
 
 class SealedRows:
