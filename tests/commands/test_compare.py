@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 import fairground as fg
-from fairground.comparison.compare_values import compare_values
 from fairground.records import RunRecord, Store
 from fairground.reporting import comparison_text
 from tests.commands.test_commands import fairground, output_of
@@ -127,23 +126,6 @@ def test_pairs_that_lack_a_second_run_share_one_line():
     told = comparison_text.text(comparison_text.compare_records(runs))
     assert "no verdict on 6 pairs: a verdict needs at least two runs of each method" in told
     assert told.count("a verdict needs") == 1
-
-
-def test_what_would_settle_a_verdict():
-    def said(a: dict[int, float], b: dict[int, float], metric: str = "map@r", has_direction: bool = True) -> str:
-        return comparison_text.sentence(compare_values({"a": a, "b": b}).pairs[0], metric, has_direction=has_direction)
-
-    better = said({0: 0.5, 1: 0.52, 2: 0.51}, {0: 0.3, 1: 0.31, 2: 0.31})
-    assert better.startswith("a is better than b by 20.33 [")
-    assert better.endswith("3 seeds")
-    assert "a is higher than b by" in said({0: 5.0, 1: 5.2, 2: 5.1}, {0: 3.0, 1: 3.1, 2: 3.1}, "seconds", False)
-    assert said({0: 0.5}, {0: 0.3}).endswith("a verdict needs at least two runs of each")
-    close = said({0: 0.5, 1: 0.6, 2: 0.55}, {0: 0.52, 1: 0.55, 2: 0.53})
-    assert "not settled, difference" in close
-    assert "more seeds of each would settle it" in close
-    same = said({0: 0.5, 1: 0.5005, 2: 0.4995}, {0: 0.5001, 1: 0.5, 2: 0.4995})
-    assert "are equivalent: the difference" in same
-    assert "is within ±0.50 %" in same
 
 
 LINES = "A,0,0.31\nA,1,0.33\nA,2,0.32\nB,0,0.25\nB,1,0.27\nB,2,0.26\n"

@@ -17,8 +17,7 @@ from fairground.deploy.model_folder import open_model
 from fairground.errors import InputError
 from fairground.heads.pca import PcaHead
 from fairground.records.record import Finding
-from fairground.reporting.run_set import methods_of
-from fairground.spec import data_name, load_run, parse_overrides
+from fairground.spec import data_name
 from tests.datasets.pictures import class_folders
 from tests.records.factory import make_record
 
@@ -194,17 +193,6 @@ def test_a_validation_of_one_class_is_said_to_choose_nothing(tmp_path):
     assert "one class validates" in card
 
 
-def test_a_card_counts_epochs_as_one_says_it():
-    from fairground.commands.protocol import card_of as declared
-    from fairground.commands.protocol import card_text
-
-    words = ["loss=multi_similarity", "optimiser.warmup_epochs=1", "optimiser.frozen_trunk_epochs=2"]
-    card = " ".join(card_text(declared(load_run(overrides=parse_overrides(words)))).split())
-    assert "rates rise linearly over 1 epoch;" in card
-    assert "trunk frozen for the first 2 epochs" in card
-    assert "length not trained" in " ".join(card_text(declared(load_run(overrides={"training.epochs": 0}))).split())
-
-
 def test_unknown_is_right_because_the_index_has_no_such_class_and_the_page_says_so(tmp_path):
     from fairground.deploy.answer_queries import QueryDecision, QueryResult
     from fairground.reporting.rendering import write_answers
@@ -213,20 +201,6 @@ def test_unknown_is_right_because_the_index_has_no_such_class_and_the_page_says_
     strange = QueryResult(query="a.jpg", truth="wren", is_truth_indexed=False, picture=None, **asked)
     page = write_answers([strange], picture_of={}.get, title="t", lead="l", out=tmp_path / "page.html").read_text()
     assert "right: it is <bdi>wren</bdi>, not in the index</p>" in page
-
-
-def test_a_bug_that_is_not_switched_on_is_no_news_on_a_page():
-    from fairground.reporting.page import _card
-    from fairground.spec.run_names import flatten, to_plain
-
-    assert "bug" not in _card([flatten(to_plain(load_run(overrides={"loss": "multi_similarity"})))])["loss"]
-    words = ["loss=multi_similarity", "loss.epsilon=0.1", "loss.self_positive_bug=true"]
-    assert "self positive bug true" in _card([flatten(to_plain(load_run(overrides=parse_overrides(words))))])["loss"]
-    specs = {loss: to_plain(load_run(overrides={"loss": loss})) for loss in ("contrastive", "multi_similarity")}
-    made = [replace(make_record(), spec=spec, method=loss, name=loss) for loss, spec in specs.items()]
-    differences = [name for method in methods_of(made) for name in method.differences]
-    assert "loss.beta" in differences
-    assert "loss.self_positive_bug" not in differences
 
 
 def test_a_new_cache_is_announced_with_its_size_and_place(tmp_path, monkeypatch):

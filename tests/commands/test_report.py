@@ -8,7 +8,6 @@ from typer.testing import CliRunner
 from fairground.commands.main import app
 from fairground.errors import DataError, InputError
 from fairground.records.store import Store
-from tests.records.factory import make_record
 from tests.reporting.fixtures import make_study
 
 
@@ -45,14 +44,6 @@ def test_runs_and_methods_are_named_and_ranked_by_another_metric(home):
     text = out.read_text()
     assert "Which of these 2 methods" in text
     assert "Recall@1" in text.partition("has the highest score")[2][:60]
-
-
-def test_search_trials_are_no_methods(home):
-    trial = make_record(loss="arc_face", seed=9)
-    sealed = json.loads(trial.to_json())
-    sealed["spec"]["evaluation"]["test"] = False
-    Store(home).append(type(trial).from_json(json.dumps(sealed)))
-    assert trial.name not in json.loads(call("--home", home, "--json"))["runs"]
 
 
 def test_an_audit_is_shown_and_something_else_refused(home, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from fairground.errors import StoreError
 from fairground.records.record import Finding, KnownBug, PretrainedWeights, RunRecord, Score, Selection
-from fairground.spec import Choice, Integer, LogReal, Real, SearchProcedure, SeedProcedure, UntilSettledSpec, to_plain
+from fairground.spec import Choice, Integer, LogReal, Real, SearchProcedure, SeedProcedure, UntilSettledSpec
 from tests.records.factory import make_provenance, make_record
 
 FINDING = Finding(sign="collapse", epoch=2, step=40, sentence="all is one", remedy="lower optimiser.lr (1 now) tenfold")
@@ -59,23 +59,6 @@ def test_every_field_survives_json() -> None:
         left = [field.name for field in fields(made) if getattr(made, field.name) == field.default]
         assert left in ([], ["version"]), "every field with a default must be set to something else"
     assert RunRecord.from_json(changed.to_json()) == changed
-
-
-def test_two_searches_are_one_procedure_when_ranges_trials_folds_and_selection_agree() -> None:
-    assert SearchProcedure.from_plain(to_plain(SEARCH)) == SEARCH
-    for change in ({"trials": 10}, {"folds": (0,)}, {"metric": "recall@1"}, {"ranges": {}}):
-        assert replace(SEARCH, **change) != SEARCH
-    other = {**SEARCH.ranges, "loss.margin": LogReal(low=0.001, high=1.0)}
-    assert replace(SEARCH, ranges=other) != SEARCH
-
-
-def test_a_record_says_which_way_a_metric_is_better() -> None:
-    own = Score(metric="my_lab.metrics:Spread", split="test", value=2.0, higher_is_better=False)
-    record = replace(make_record(), scores=(*make_record().scores, own))
-    assert record.higher_is_better("my_lab.metrics:Spread") is False
-    assert record.higher_is_better("map@r") is True
-    assert record.higher_is_better("eer") is False
-    assert record.higher_is_better("rho") is None
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,9 @@ def test_refusals_are_sentences():
         over_tables({"birds": one["birds"], "cars": tables(study(metric="eer"))["cars"]})
 
 
-def test_the_page_shows_ranks_differences_and_both_figures():
+def test_the_page_shows_ranks_differences_and_both_figures(monkeypatch):
+    # Those of each data set take a while to draw.
+    monkeypatch.setattr("fairground.reporting.page.figures_of", lambda _: [])
     records = [record for some in study().values() for record in some]
     page = page_text(RunSet(records=tuple(records)))
     for words in ("Over all data sets", "mean rank", "interquartile mean of runs", "Mean differences over data sets"):

@@ -15,13 +15,13 @@ import pytest
 
 from fairground.errors import SealError, StoreError
 from fairground.records.store import Store
-from fairground.reporting.study_results import results_plain, results_text, write_study_page
+from fairground.reporting.study_results import results_plain
 from fairground.spec import jobs_of, load_study, study_hash
 from fairground.studies.executors.executor import executor_named
 from fairground.studies.final_runs import Seal, Selected, select
 from fairground.studies.hyperparameter_search import search
 from fairground.studies.run_study import results_so_far, run_study, status_of
-from fairground.studies.study_folder import Trial, TrialStore, find_begun, folder_of
+from fairground.studies.study_folder import Trial, TrialStore, folder_of
 from tests.executors.test_processes import children_of, vanishes
 from tests.patience import PATIENCE
 from tests.studies.jobs import OWN_METRIC
@@ -134,21 +134,6 @@ def test_a_second_time_runs_nothing_and_says_the_same(undisturbed):
     assert digits(again) == digits(results)
     assert (home / "begun.log").read_text() == before
     assert len(Store(home).events(kind="test opened")) == 1 + sum(len(result.runs) for result in results)
-
-
-def test_status_results_and_page(undisturbed, tmp_path):
-    home, results = undisturbed
-    study = find_begun(home, "tiny")
-    assert study_hash(study) == study_hash(small())
-    rows = status_of(study, home=home)
-    assert [(row.final_done, row.final_wanted, row.is_selected) for row in rows] == [(4, 4, True)] * 2
-    assert [r.runs for r in results_so_far(study, home=home)] == [r.runs for r in results]
-    text = results_text(results)
-    assert "icons, separated: the mean over 2 fold models of a repeat" in text
-    assert "icons, concatenated" in text
-    assert "over 2 seeds" in text
-    page = write_study_page(results, title="t", home=home, out=tmp_path / "page.html")
-    assert "concatenated" in page.read_text()
 
 
 def test_more_repeats_keep_the_search(undisturbed, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from fairground.spec.search_ranges import Choice, Integer, LogReal, Real
 from fairground.studies.hyperparameter_search import expected_best, importance, on_bounds, trace
-from fairground.studies.study_folder import Trial, counts
+from fairground.studies.study_folder import Trial
 
 RANGES = {"a": Real(low=0.0, high=1.0), "b": Real(low=0.0, high=1.0)}
 
@@ -22,17 +22,6 @@ def test_the_trace_keeps_states_apart_and_adds_up_the_budget():
     assert [point.score is None for point in points] == [False, True, False, True]
     assert [round(point.best, 6) for point in points] == [0.5, 0.5, 0.7, 0.7]
     assert [point.seconds for point in points] == [2.0, 4.0, 6.0, 8.0]
-
-
-def test_a_diverged_trial_is_no_zero():
-    assert trial(0, "diverged").score is None
-    assert counts([trial(0), trial(1, "diverged"), trial(2, "failed"), trial(3, "pruned")]) == {
-        "asked": 0,
-        "done": 1,
-        "pruned": 1,
-        "diverged": 1,
-        "failed": 1,
-    }
 
 
 def test_the_expected_best_of_one_is_the_mean_and_of_all_the_maximum():

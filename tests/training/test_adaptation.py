@@ -11,7 +11,7 @@ from fairground.functional.principal_components import principal_axes, principal
 from fairground.recommendation.candidates import Candidate, plain
 from fairground.recommendation.cross_validation import ClassFolds, cross_validate
 from fairground.spec import ALL, load_run
-from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench, round_robin
+from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench
 from fairground.training.stage_cache import PLAIN
 from tests.commands.quick_race import write_features
 from tests.datasets.pictures import class_folders
@@ -60,24 +60,6 @@ def test_the_test_rows_are_sealed_and_no_class_is_shared(features):
     bench.sealed.end_selection("a choice")
     test = bench.sealed.open()
     assert not set(bench.table.labels[test]) & set(bench.table.labels[bench.seen])
-
-
-def test_the_same_spec_gives_the_same_weights_and_another_seed_others(features):
-    base, bench = features
-    rows = np.sort(bench.seen)
-    found = [bench.fit(SUP_CON.spec("features", base, seed), rows).embed(rows) for seed in (0, 0, 1)]
-    assert torch.equal(found[0], found[1])
-    assert not torch.equal(found[0], found[2])
-
-
-def test_training_a_head_moves_it_from_where_it_starts(features):
-    base, bench = features
-    rows = np.sort(bench.seen)
-    plain = bench.fit(SUP_CON.trained_for(0).spec("features", base, 0), rows).embed(rows)
-    given = bench.table.images.take(rows)
-    assert torch.allclose(plain, given - given.mean(0), atol=1e-5)
-    trained = bench.fit(SUP_CON.spec("features", base, 0), rows).embed(rows)
-    assert not torch.allclose(plain, trained, atol=1e-3)
 
 
 def test_folds_score_every_class_that_is_seen(features):
@@ -146,14 +128,6 @@ def made(tmp_path, monkeypatch):
     root = class_folders(tmp_path / "photos", [f"class {number}" for number in range(8)], per_class=20)
     base = {"data.root": str(root), "split": "random_halves", **PHOTOGRAPHS}
     return root, lambda: Workbench(load_run(protocol="photographs", overrides=base), is_small=False)
-
-
-def test_every_beginning_of_the_order_has_pairs_of_all_classes():
-    labels = np.repeat(np.arange(5), 10)
-    order = round_robin(np.arange(50) + 7, labels, 0)
-    assert sorted(order) == list(range(7, 57))
-    assert np.bincount(labels[order[:10] - 7]).tolist() == [2] * 5
-    assert np.bincount(labels[order[:20] - 7]).tolist() == [4] * 5
 
 
 def test_embedding_stops_with_the_time_and_continues_where_it_was(made):

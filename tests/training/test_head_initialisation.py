@@ -37,15 +37,6 @@ def test_a_head_that_starts_from_the_data_survives_a_stop(tmp_path: Path) -> Non
     stop_and_resume(spec_of("head=pca", "head.embedding_dim=6", "training.epochs=1"), tmp_path, 2)
 
 
-@pytest.mark.parametrize("head", ["pca", "identity"])
-def test_without_epochs_the_untrained_row_is_measured(head: str, tmp_path: Path) -> None:
-    dim = () if head == "identity" else ("head.embedding_dim=6",)
-    record = run(spec_of(f"head={head}", *dim, "training.epochs=0"), home=tmp_path)
-    assert record.state == "done"
-    assert len(record.epochs) == 1
-    assert record.score("map@r", "test") is not None
-
-
 def test_features_without_a_head_can_be_measured_but_not_trained(tmp_path: Path) -> None:
     rows = np.random.default_rng(0).normal(size=(64, 5)).astype(np.float32)
     np.savez(tmp_path / "made.npz", features=rows, labels=np.arange(64) // 4)

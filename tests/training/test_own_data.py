@@ -96,12 +96,3 @@ def test_queries_search_a_gallery_at_the_end(tmp_path):
     with np.load(RunFolder(tmp_path / "runs", record.name).queries, allow_pickle=False) as scored:
         # One query for each of four garments, not all twelve images.
         assert {len(scored[name]) for name in scored.files} == {4}
-
-
-@pytest.mark.parametrize(("name", "write"), [("cub200", pictures.cub200), ("cars196", pictures.cars196)])
-def test_a_papers_data_set_with_mlrcs_folds(tmp_path, name, write):
-    numbers = (1, 2, 3, 4, 101, 102, 103, 104) if name == "cub200" else (1, 2, 3, 4, 99, 100, 101, 102)
-    write(tmp_path / "data", numbers=numbers, per_class=4)
-    words = (f"data={name}", f"data.root={text(tmp_path / 'data')}", "data.subset=true", "split=mlrc_folds")
-    record = run_on(tmp_path, *words, "split.fold=2")
-    assert record.state == "done"
