@@ -19,8 +19,9 @@ from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
 from fairground.spec.run_names import canonical_json, name_of, to_plain
 from fairground.spec.study_spec import StudyJob, StudySpec, jobs_of
-from fairground.studies.final_runs import Seal
-from fairground.studies.study_folder import TrialStore, begun_studies, folder_of
+from fairground.studies.seal import Seal
+from fairground.studies.study_folder import begun_studies, folder_of
+from fairground.studies.trials import TrialStore
 
 RECORDS = Path("docs/results/records")
 #: metrics whose every epoch is kept

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from fairground.commands import recommend
 from fairground.commands.main import app
-from fairground.recommendation.race import Budget
+from fairground.recommendation.time_budget import Budget
 
 
 def call(*words: object) -> Any:

@@ -7,8 +7,9 @@ from fairground.papers.expected_runs import ExpectedRuns
 from fairground.papers.published_numbers import PublishedRow
 from fairground.records.record import RunRecord, Score
 from fairground.spec import UNSAID, to_plain
-from fairground.studies.final_runs import Selected
-from fairground.studies.run_study import JobResult, joined_record
+from fairground.studies.joined_folds import joined_record
+from fairground.studies.run_study import JobResult
+from fairground.studies.selection import Selected
 from tests.records.factory import hashed, make_record
 
 #: seeds scatter a little, symmetrically, so that their mean is what was asked for

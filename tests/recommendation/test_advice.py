@@ -9,9 +9,10 @@ from fairground.comparison.compare_values import compare_values
 from fairground.recommendation.advice import Decision, UnsealedScores, advice_of, decide, table_of, verdicts_of
 from fairground.recommendation.candidates import Candidate
 from fairground.recommendation.cross_validation import ClassFolds
-from fairground.recommendation.race import Budget, Race
+from fairground.recommendation.race import Race
 from fairground.recommendation.recommendation_folder import Measurement
 from fairground.recommendation.request import Request
+from fairground.recommendation.time_budget import Budget
 from fairground.reporting.rendering import write_race_page
 
 REQUEST = Request(title="", kind="photographs", base={}, by="recall@1", seed=0)

@@ -7,9 +7,10 @@ import pytest
 
 from fairground.recommendation.advice import decide
 from fairground.recommendation.candidates import STEPS, Candidate, frozen_candidates
-from fairground.recommendation.race import MARGIN, SHARES, Budget, Race, TimeUpError
+from fairground.recommendation.race import Race
 from fairground.recommendation.recommendation_folder import Measurement, Measurements
 from fairground.recommendation.request import Request
+from fairground.recommendation.time_budget import MARGIN, SHARES, Budget, TimeUpError
 
 FROZEN, OTHER = frozen_candidates(64, 500, name="frozen network")[::9][:2]
 N_BLOCKS = 12

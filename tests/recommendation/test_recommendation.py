@@ -8,11 +8,13 @@ import pytest
 from fairground.commands.load_model import load_model
 from fairground.recommendation import pretrained_network, recommendation
 from fairground.recommendation.candidates import plain
+from fairground.recommendation.choose_protocol import choose_protocol
 from fairground.recommendation.pretrained_network import FEWEST_STEPS, FIRST, choose_trunk, stages_beyond
-from fairground.recommendation.race import SHARES, Race, RaceProgress
+from fairground.recommendation.race import Race, RaceProgress
 from fairground.recommendation.recommendation import Recommendation
 from fairground.recommendation.recommendation_folder import RecommendationFolder
-from fairground.recommendation.request import Request, choose_protocol
+from fairground.recommendation.request import Request
+from fairground.recommendation.time_budget import SHARES
 from fairground.spec.adaptation_spec import ALL
 from tests.commands.quick_race import ticking, write_features
 from tests.datasets.pictures import class_folders

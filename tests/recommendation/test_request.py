@@ -4,7 +4,7 @@ import pytest
 
 from fairground.errors import FairgroundError, InputError
 from fairground.recommendation.candidates import frozen_candidates, head_candidates
-from fairground.recommendation.request import choose_protocol, choose_split
+from fairground.recommendation.choose_protocol import choose_protocol, choose_split
 from fairground.spec.load_study_spec import load_study
 
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from fairground.files import write_with_digest
 from fairground.records import RunFolder, RunRecord, Score, write_arrays
-from fairground.reporting.live_pages import Watch, WatchServer, choose
+from fairground.reporting.live_pages import Watch, choose
 from fairground.reporting.run_set import RunSet
-from fairground.studies.study_folder import Trial
+from fairground.reporting.watch_server import WatchServer
+from fairground.studies.trials import Trial
 from tests.records.factory import hashed, make_provenance, make_record, make_spec
 
 HOSTILE = (

@@ -9,11 +9,12 @@ import pytest
 from fairground.errors import InputError, StoreError
 from fairground.records import RunFolder, Store, locked
 from fairground.reporting import live_pages
-from fairground.reporting.live_pages import Watch, WatchServer, choose, study_card
+from fairground.reporting.live_pages import Watch, choose, study_card
 from fairground.reporting.page import page_text
 from fairground.reporting.run_set import RunSet
+from fairground.reporting.watch_server import WatchServer
 from fairground.spec.load_study_spec import load_study
-from fairground.studies.final_runs import Seal
+from fairground.studies.seal import Seal
 from fairground.studies.study_folder import folder_of
 from tests.patience import PATIENCE
 from tests.records.factory import make_record

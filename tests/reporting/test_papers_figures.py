@@ -10,7 +10,7 @@ from fairground.records import RunFolder, write_arrays
 from fairground.reporting.figure import FigureInputs, figures_of, write_figures
 from fairground.reporting.figures import effects_of_settings, embedding_map, regularisation, scores_and_ranks
 from fairground.reporting.page import inputs_of
-from fairground.studies.study_folder import Trial
+from fairground.studies.trials import Trial
 from tests.records.factory import make_record
 from tests.reporting.figure_runs import KEY, changed, inputs, run
 from tests.reporting.fixtures import make_rich_study, make_study, write_files

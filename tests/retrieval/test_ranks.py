@@ -5,7 +5,9 @@ import pytest
 import torch
 
 from fairground.evaluation import EmbeddingView
-from fairground.retrieval.search_plan import EDGE, SearchPlan, Tiles, edge_for, find_duplicate_rows
+from fairground.retrieval.duplicate_rows import find_duplicate_rows
+from fairground.retrieval.search_plan import SearchPlan
+from fairground.retrieval.tiles import EDGE, Tiles, edge_for
 from tests.metrics.oracle import hit_lists
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from fairground.spec import Choice, Integer, LogReal, Real, SearchProcedure
 from fairground.studies.hyperparameter_search import suggest
-from fairground.studies.study_folder import Trial
+from fairground.studies.trials import Trial
 
 RANGES = {
     "a": Real(low=-0.2, high=2.0),

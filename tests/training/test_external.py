@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from fairground.contracts.loss import Loss, Tuples
 from fairground.errors import InputError
 from fairground.losses import ContrastiveLoss
-from fairground.training.assemble import ExternalLoss
+from fairground.training.outside_parts import ExternalLoss
 from fairground.training.run import run
 from tests.training.tiny import tiny
 

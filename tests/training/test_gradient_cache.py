@@ -7,7 +7,7 @@ from torch import nn
 from fairground.contracts.loss import Triplets
 from fairground.errors import InputError
 from fairground.losses import ProxyAnchorLoss, TripletLoss
-from fairground.training.step import cached_backward
+from fairground.training.gradient_cache import cached_backward
 
 N, CHUNK = 20, 6
 

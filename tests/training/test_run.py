@@ -15,8 +15,8 @@ from fairground.records.training_events import Event, Note
 from fairground.spec.run_names import name_of
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.device import device_named
-from fairground.training.measure import SealedRows
 from fairground.training.run import run
+from fairground.training.sealed_test import SealedRows
 from tests.training.stopping import stop_after
 from tests.training.tiny import tiny
 

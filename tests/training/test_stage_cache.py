@@ -16,9 +16,9 @@ from fairground.loading.prepared_images import find_cache, list_caches, remove_c
 from fairground.records.training_events import BatchTrained, StagesCached
 from fairground.training.assemble import assemble
 from fairground.training.loop import StoppedError
-from fairground.training.measure import evaluate_stored
 from fairground.training.run import run
 from fairground.training.stage_cache import CachedViews, StageCache, prepare_inputs, saved_shape
+from fairground.training.stored_runs import evaluate_stored
 from tests.training.tiny import tiny
 
 

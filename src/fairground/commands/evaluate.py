@@ -29,10 +29,10 @@ def evaluate(
     Examples: fairground evaluate 3f2a --split test --metrics recall@1,nmi · fairground evaluate laptop/mlrc --split
     test --ensemble
     """
-    from fairground.records.run_folder import resolve_run
+    from fairground.records.find_run import resolve_run
     from fairground.reporting.headings import with_unit
     from fairground.studies.study_folder import find_begun
-    from fairground.training.measure import evaluate_stored
+    from fairground.training.stored_runs import evaluate_stored
 
     asked = split_names(metrics) or None
     study = find_begun(home, run)
@@ -83,7 +83,7 @@ def _scores(
     runs: Sequence["RunRecord"], home: Path, split: Split, metrics: Sequence[str] | None, device: str
 ) -> dict[str, float]:
     """Return the scores of one repeat, averaged over its folds."""
-    from fairground.training.measure import evaluate_stored
+    from fairground.training.stored_runs import evaluate_stored
 
     if metrics is None:
         each = [{score.metric: score.value for score in run.scores if score.split == split} for run in runs]
@@ -94,7 +94,7 @@ def _scores(
 
 def _joined_scores(runs: Sequence["RunRecord"], home: Path, metrics: Sequence[str] | None) -> dict[str, float]:
     """Return the scores of one repeat with its fold models joined."""
-    from fairground.training.measure import ensemble_job
+    from fairground.training.stored_runs import ensemble_job
 
     spec: dict[str, Any] = dict(runs[0].spec)
     if metrics is not None:

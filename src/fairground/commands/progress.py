@@ -14,7 +14,8 @@ from fairground.records import training_events
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from fairground.recommendation.race import Budget, RaceProgress
+    from fairground.recommendation.race import RaceProgress
+    from fairground.recommendation.time_budget import Budget
     from fairground.records.record import RunRecord
 
 #: columns from which on a terminal has room for a long status next to a bar

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fairground.commands import Answer, data_overrides, options, options_of, race_progress, seconds_of
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.files import read_json
-from fairground.recommendation.race import Budget
 from fairground.recommendation.recommendation_folder import RecommendationFolder
 from fairground.recommendation.request import make_request
+from fairground.recommendation.time_budget import Budget
 from fairground.spec.settings import Overrides, parse_overrides
 
 if TYPE_CHECKING:

@@ -20,8 +20,10 @@ from fairground.evaluation import relevant_references as relevant
 from fairground.functional import normalize, singular_values
 from fairground.retrieval import DeviceSearchPlan, count_pairs, neighbours, rank_on_device, ranks
 from fairground.retrieval.contingency import contingency
+from fairground.retrieval.duplicate_rows import find_duplicate_rows
 from fairground.retrieval.kmeans import Clusters, kmeans
-from fairground.retrieval.search_plan import SearchPlan, Tiles, edge_for, find_duplicate_rows, normalise_rows
+from fairground.retrieval.search_plan import SearchPlan
+from fairground.retrieval.tiles import Tiles, edge_for, normalise_rows
 
 Distance = Literal["cosine", "euclidean"]
 #: relevant pairs held at once; more are worked through in blocks of queries (about 200 MB at most)

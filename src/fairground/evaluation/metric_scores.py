@@ -18,7 +18,7 @@ from fairground.evaluation import Bootstrap, BootstrapInterval, Distance, Embedd
 from fairground.evaluation.relevant_references import GroupRule, RelevanceFunction
 from fairground.files import reading
 from fairground.records.arrays import array_names, read_arrays
-from fairground.retrieval.search_plan import normalise_rows
+from fairground.retrieval.tiles import normalise_rows
 from fairground.spec import find, list_room, measurement_names, nearest
 
 DEFAULT_METRICS = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")

@@ -32,14 +32,15 @@ from fairground.recommendation import advice, candidates
 from fairground.recommendation.candidates import Candidate
 from fairground.recommendation.cross_validation import MOST_FOLDS, ClassFolds, cross_validate
 from fairground.recommendation.pretrained_network import choose_trunk, stages_beyond
-from fairground.recommendation.race import Budget, Race, RaceProgress
+from fairground.recommendation.race import Race, RaceProgress
 from fairground.recommendation.recommendation_folder import Measurements, RecommendationFolder
 from fairground.recommendation.request import Request
+from fairground.recommendation.time_budget import Budget
 from fairground.records.store import Store
 from fairground.reporting.headings import duration, size
 from fairground.reporting.rendering import write_race_page
 from fairground.spec import ALL, AdaptationSpec, to_plain
-from fairground.studies.final_runs import OPENED
+from fairground.studies.seal import OPENED
 from fairground.training import checkpoint, measure, stage_cache
 from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench
 from fairground.training.device import torch_threads

@@ -1,9 +1,8 @@
 """The folder of one run: which files it has, which runs were begun, how far a run is, and which process works on it."""
 
 import hashlib
-import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +12,7 @@ from typing import Any, Literal
 from fairground.errors import FairgroundError, StoreError, require
 from fairground.files import cannot_write, held, is_at_work, read_json, read_with_digest
 from fairground.records.record import EpochRow
-from fairground.spec import COMMAND_LINE, NAME_LENGTH, Overrides, RunSpec, canonical_json, nearest, run_from_plain
+from fairground.spec import COMMAND_LINE, NAME_LENGTH, Overrides, RunSpec, canonical_json, run_from_plain
 
 
 class _File:
@@ -78,32 +77,6 @@ def locked(folder: RunFolder, *, role: Literal["owner", "driver"] = "owner", pat
     folder.make()
     with held(folder.path / f"{role}.lock", f"run {folder.name}", patience=patience):
         yield
-
-
-def folder_names(root: Path) -> frozenset[str]:
-    try:
-        with os.scandir(root / "runs") as found:
-            return frozenset(entry.name for entry in found if entry.is_dir())
-    except (FileNotFoundError, NotADirectoryError):
-        return frozenset()
-
-
-def resolve_run(root: Path, name: str) -> str:
-    """Return the whole name of a run that was begun, finished or not, from the beginning of its name."""
-    begun = sorted(run for run in folder_names(root) if (root / "runs" / run / "spec.json").exists())
-    return resolved(name, begun, root)
-
-
-def resolved(name: str, known: Sequence[str], root: Path) -> str:
-    """Return the one of the `known` runs that is called `name` or is the only one to begin with it."""
-    if name in known:
-        return name
-    found = [run for run in known if run.startswith(name)] if name else []
-    hint = nearest(name, known) or ("" if known else " There are no runs yet.")
-    require(len(found) > 0, f"no run '{name}' in {root}.{hint}")
-    some = ", ".join(found[:4]) + (", ..." if len(found) > 4 else "")
-    require(len(found) == 1, f"'{name}' could be {some}: type more of the name")
-    return found[0]
 
 
 def stored_spec(folder: RunFolder, overrides: Overrides | None = None, *, origin: str = COMMAND_LINE) -> RunSpec:

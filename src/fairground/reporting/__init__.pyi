@@ -73,7 +73,6 @@ from fairground.reporting.live_pages import MOST_FINISHED
 from fairground.reporting.live_pages import PAUSE
 from fairground.reporting.live_pages import REST
 from fairground.reporting.live_pages import Watch
-from fairground.reporting.live_pages import WatchServer
 from fairground.reporting.live_pages import choose
 from fairground.reporting.live_pages import run_card
 from fairground.reporting.live_pages import study_card
@@ -94,13 +93,11 @@ from fairground.reporting.rendering import write_answers
 from fairground.reporting.rendering import write_page
 from fairground.reporting.rendering import write_race_page
 from fairground.reporting.rendering import write_suspects
-from fairground.reporting.result_table import Mark
 from fairground.reporting.result_table import MethodComparer
 from fairground.reporting.result_table import ResultTable
 from fairground.reporting.result_table import TableCell
 from fairground.reporting.result_table import TableRow
 from fairground.reporting.result_table import UNFAIR
-from fairground.reporting.result_table import marks_of
 from fairground.reporting.run_set import ClassScores
 from fairground.reporting.run_set import Method
 from fairground.reporting.run_set import RunSet
@@ -117,6 +114,8 @@ from fairground.reporting.sentences import headline_of
 from fairground.reporting.sentences import join_names
 from fairground.reporting.sentences import notes_of
 from fairground.reporting.sentences import question_of
+from fairground.reporting.significance_marks import Mark
+from fairground.reporting.significance_marks import marks_of
 from fairground.reporting.study_results import StudyTable
 from fairground.reporting.study_results import find_runs
 from fairground.reporting.study_results import from_study
@@ -137,6 +136,7 @@ from fairground.reporting.table_formats import text_table
 from fairground.reporting.tables_over_datasets import OverTables
 from fairground.reporting.tables_over_datasets import over_tables
 from fairground.reporting.tables_over_datasets import over_tables_if_any
+from fairground.reporting.watch_server import WatchServer
 
 __all__ = [
     "Bar",

@@ -21,7 +21,7 @@ from fairground.reporting import ResultTable, clean, figures, heading, shorten, 
 from fairground.reporting.drawing import Draw, Size, series_of, svg_for_page, write_figure
 from fairground.reporting.run_set import Method, RunSet, SectionKey, leave_out
 from fairground.spec.measurement_names import is_share
-from fairground.studies.study_folder import Trial
+from fairground.studies.trials import Trial
 
 #: inches of a page's column
 WIDTH = 9.4

@@ -4,19 +4,12 @@ A page is rebuilt on request, at most every few seconds, and less often if that 
 name are refused, so that no other page in the browser can read these by DNS rebinding.
 """
 
-import errno
-import hashlib
-import ipaddress
-import socket
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from fairground.errors import FairgroundError, InputError, require
 from fairground.files import is_at_work
@@ -245,83 +238,3 @@ def _rendered(title: str, **shown: object) -> str:
         "complaints": (),
     }
     return render("overview.html", title=title, styles=("page.css", "overview.css"), live=True, **{**nothing, **shown})
-
-
-class WatchServer(ThreadingHTTPServer):
-    """Serves the pages of a watch at one address, for reading only."""
-
-    daemon_threads = True
-
-    def __init__(self, host: str, port: int, watch: Watch) -> None:
-        self.watch, self.host = watch, host
-        try:
-            self.address_family = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][0]
-            super().__init__((host, port), _Handler)
-        except (OSError, OverflowError, UnicodeError) as error:
-            if getattr(error, "errno", None) == errno.EADDRINUSE:
-                raise InputError(f"port {port} is in use: choose another with --port, or --port 0 for any") from error
-            raise InputError(f"cannot listen on {host}, port {port}: {error}") from error
-
-    @property
-    def url(self) -> str:
-        shown = socket.gethostname() if self.host in ("", "0.0.0.0", "::") else self.host
-        return f"http://{f'[{shown}]' if ':' in shown else shown}:{self.server_port}/"
-
-    @property
-    def is_local(self) -> bool:
-        """Whether only this machine can reach the server."""
-        return ipaddress.ip_address(str(self.server_address[0]).partition("%")[0]).is_loopback
-
-    def knows(self, header: str) -> bool:
-        """Tell whether a Host header names this machine; a numeric address cannot be rebound."""
-        try:
-            name = urlsplit(f"//{header}").hostname or ""
-            if name in ("localhost", self.host.lower(), socket.gethostname().lower()):
-                return True
-            ipaddress.ip_address(name.partition("%")[0])
-        except ValueError:
-            return False
-        return True
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore it: a reader may close the window while a page is being sent."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: WatchServer
-    server_version, sys_version = "fairground", ""
-    #: seconds without a byte after which a connection is closed; http.server bounds lines and headers
-    timeout = 15
-
-    def do_GET(self) -> None:
-        if not self.server.knows(self.headers.get("Host", "")):
-            self._send(HTTPStatus.MISDIRECTED_REQUEST, f"Unknown host name. Open {self.server.url}")
-            return
-        page = self.server.watch.page(self.path.partition("?")[0].removeprefix("/"))
-        if page is None:
-            self._send(HTTPStatus.NOT_FOUND, "There is no such page. The overview at / lists all.")
-        else:
-            self._send(HTTPStatus.OK, page, kind="text/html")
-
-    def do_HEAD(self) -> None:
-        self.do_GET()
-
-    def _send(self, status: HTTPStatus, text: str, *, kind: str = "text/plain") -> None:
-        body = text.encode("utf-8", "replace")
-        self.send_response(status)
-        for name, value in {
-            "Content-Type": f"{kind}; charset=utf-8",
-            "Content-Length": str(len(body)),
-            "ETag": f'"{hashlib.sha256(body).hexdigest()[:16]}"',
-            "Cache-Control": "no-store",
-            "X-Content-Type-Options": "nosniff",
-            "X-Frame-Options": "DENY",
-            "Referrer-Policy": "no-referrer",
-        }.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name http.server gives it
-        """Print nothing per request."""

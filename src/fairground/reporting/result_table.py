@@ -9,20 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean, pstdev
-from typing import Literal
 
 from fairground.comparison import FairnessResult, Wave, check_fairness, compare_in_waves, seed_of
 from fairground.comparison.compare_values import compare_values
 from fairground.comparison.comparison_result import LEVEL, Comparison, GeneralityKind, Interval
 from fairground.errors import InputError, require
 from fairground.records.record import RunRecord, SplitName
+from fairground.reporting import Mark, marks_of
 from fairground.reporting.run_set import ClassScores, Method, methods_of
 from fairground.spec import SeedProcedure, in_unit, nearest
 from fairground.studies.final_runs import WaveStatus, wave_of
 
-#: `best` the leader once it is settled against all, `equivalent` within the margin of the leader, `unsettled` the
-#: leader and what these runs cannot tell from it
-Mark = Literal["best", "equivalent", "unsettled", ""]
 #: what every row and verdict of an unfair table begins with
 UNFAIR = "[unfair] "
 
@@ -213,21 +210,6 @@ class ResultTable:
     @property
     def has_marks(self) -> bool:
         return any(cell.mark for row in self.rows for cell in row.cells.values())
-
-
-def marks_of(comparison: Comparison) -> dict[str, Mark]:
-    """Return the marks of the methods that no other is better than.
-
-    A method of one run has no mark: one run cannot tell a better method from a lucky one.
-    """
-    comparison = comparison.repeated
-    if len(comparison.methods) < 2:
-        return {}
-    leader, *others = comparison.best
-    found: dict[str, Mark] = {}
-    for label in others:
-        found[label] = "equivalent" if comparison.pair(leader, label).verdict == "equivalent" else "unsettled"
-    return {leader: "unsettled" if "unsettled" in found.values() else "best", **found}
 
 
 def _selected_by(methods: Sequence[Method], metrics: Sequence[str]) -> str:

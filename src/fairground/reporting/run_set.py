@@ -16,7 +16,7 @@ from fairground.errors import DamageWarning, DataError, FairgroundError, InputEr
 from fairground.papers.expected_runs import ensemble_protocol
 from fairground.records import RunFolder, RunRecord, SplitName, array_names, folder_names, one_of_each_spec, read_arrays
 from fairground.spec.run_names import data_name, differing, flatten
-from fairground.studies.study_folder import Trial
+from fairground.studies.trials import Trial
 
 #: what a section of a page is about: the data set and the protocol
 SectionKey = tuple[str, str]

@@ -21,7 +21,7 @@ from fairground.reporting.run_set import (
 )
 from fairground.spec import canonical_json, declared_metric
 from fairground.studies import JobResult, Trial, begun_hint, counts, find_begun, results_so_far
-from fairground.studies.hyperparameter_search import expected_best, importance, on_bounds
+from fairground.studies.search_analysis import expected_best, importance, on_bounds
 
 
 @dataclass(frozen=True, kw_only=True)

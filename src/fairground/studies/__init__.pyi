@@ -1,26 +1,19 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
 from fairground.studies.final_runs import FinalRuns
-from fairground.studies.final_runs import OPENED
-from fairground.studies.final_runs import SELECTED
-from fairground.studies.final_runs import Seal
-from fairground.studies.final_runs import Selected
 from fairground.studies.final_runs import WaveStatus
 from fairground.studies.final_runs import finals_of
 from fairground.studies.final_runs import run_finals
-from fairground.studies.final_runs import select
 from fairground.studies.final_runs import wave_of
 from fairground.studies.final_runs import waves_of
-from fairground.studies.hyperparameter_search import LEAST_FINISHED
-from fairground.studies.hyperparameter_search import TracePoint
 from fairground.studies.hyperparameter_search import direction_of
-from fairground.studies.hyperparameter_search import expected_best
 from fairground.studies.hyperparameter_search import frozen
-from fairground.studies.hyperparameter_search import importance
 from fairground.studies.hyperparameter_search import next_settings
-from fairground.studies.hyperparameter_search import on_bounds
 from fairground.studies.hyperparameter_search import search
 from fairground.studies.hyperparameter_search import suggest
-from fairground.studies.hyperparameter_search import trace
+from fairground.studies.joined_folds import JOIN_JOB
+from fairground.studies.joined_folds import join_folds
+from fairground.studies.joined_folds import joined_record
+from fairground.studies.joined_folds import joined_spec
 from fairground.studies.plan import PlanRow
 from fairground.studies.plan import RunSpeed
 from fairground.studies.plan import RunWork
@@ -29,15 +22,13 @@ from fairground.studies.plan import cost_probes
 from fairground.studies.plan import measured_speeds
 from fairground.studies.plan import plan_of
 from fairground.studies.plan import work_of
-from fairground.studies.run_study import JOIN_JOB
+from fairground.studies.pruning import LEAST_FINISHED
+from fairground.studies.pruning import is_hopeless
 from fairground.studies.run_study import JobResult
 from fairground.studies.run_study import JobStatus
 from fairground.studies.run_study import Spawn
 from fairground.studies.run_study import StudyFailures
 from fairground.studies.run_study import failures_of
-from fairground.studies.run_study import join_folds
-from fairground.studies.run_study import joined_record
-from fairground.studies.run_study import joined_spec
 from fairground.studies.run_study import results_so_far
 from fairground.studies.run_study import status_of
 from fairground.studies.run_study import waves_so_far
@@ -49,17 +40,27 @@ from fairground.studies.scheduler import Requests
 from fairground.studies.scheduler import Result
 from fairground.studies.scheduler import Scheduler
 from fairground.studies.scheduler import with_procedures
-from fairground.studies.study_folder import ENDED
+from fairground.studies.seal import OPENED
+from fairground.studies.seal import SELECTED
+from fairground.studies.seal import Seal
+from fairground.studies.search_analysis import TracePoint
+from fairground.studies.search_analysis import expected_best
+from fairground.studies.search_analysis import importance
+from fairground.studies.search_analysis import on_bounds
+from fairground.studies.search_analysis import trace
+from fairground.studies.selection import Selected
+from fairground.studies.selection import select
 from fairground.studies.study_folder import StudyFolder
-from fairground.studies.study_folder import Trial
-from fairground.studies.study_folder import TrialState
-from fairground.studies.study_folder import TrialStore
 from fairground.studies.study_folder import begun_hint
 from fairground.studies.study_folder import begun_studies
-from fairground.studies.study_folder import counts
 from fairground.studies.study_folder import find_begun
 from fairground.studies.study_folder import folder_of
 from fairground.studies.study_folder import stored_study
+from fairground.studies.trials import ENDED
+from fairground.studies.trials import Trial
+from fairground.studies.trials import TrialState
+from fairground.studies.trials import TrialStore
+from fairground.studies.trials import counts
 
 __all__ = [
     "ENDED",
@@ -103,6 +104,7 @@ __all__ = [
     "folder_of",
     "frozen",
     "importance",
+    "is_hopeless",
     "join_folds",
     "joined_record",
     "joined_spec",

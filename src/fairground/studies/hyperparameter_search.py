@@ -16,20 +16,17 @@ import hashlib
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from statistics import median
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from fairground.records.record import RunRecord
-from fairground.spec import SearchProcedure, StudyJob, Value, goodness, name_of
-from fairground.spec.search_ranges import Choice, Integer, LogReal, Range, Real, end_of, grid_of, rounded, value_at
+from fairground.spec import SearchProcedure, StudyJob, Value, name_of
+from fairground.spec.search_ranges import Choice, Integer, LogReal, Range, Real, grid_of, rounded, value_at
 from fairground.studies import Request, Requests, Trial, TrialState, TrialStore
 
 if TYPE_CHECKING:
     import optuna
-
-#: so many finished trials make a median worth trusting
-LEAST_FINISHED = 3
+from fairground.studies import is_hopeless
 
 
 def search(job: StudyJob, trial_store: TrialStore) -> "Requests[list[Trial]]":
@@ -52,7 +49,7 @@ def _run_wave(job: StudyJob, wave: Sequence[Trial], earlier: Sequence[Trial]) ->
     plan, folds = job.study.search, job.study.folds.used
     n_first = plan.prune_after if plan.pruning != "none" else len(folds)
     wave = yield from _run_folds(job, wave, folds[:n_first])
-    wave = [replace(trial, state="pruned") if _is_hopeless(trial, earlier) else trial for trial in wave]
+    wave = [replace(trial, state="pruned") if is_hopeless(trial, earlier) else trial for trial in wave]
     if n_first < len(folds):
         wave = yield from _run_folds(job, wave, folds[n_first:])
     return [replace(trial, state="done") if trial.state == "asked" else trial for trial in wave]
@@ -88,18 +85,6 @@ def _with_fold(trial: Trial, fold: int, record: RunRecord, metric: str) -> Trial
         return replace(trial, state="failed", failure=f"fold {fold} has no validation score '{metric}'")
     how: TrialState = "diverged" if record.state == "diverged" else "failed"
     return replace(trial, state=how, failure=f"fold {fold}: {record.failure}")
-
-
-def _is_hopeless(trial: Trial, earlier: Sequence[Trial]) -> bool:
-    """Tell whether a trial is worse than the median of finished trials on each of the folds it has run."""
-    done = [other for other in earlier if other.state == "done"]
-    if trial.state != "asked" or len(done) < LEAST_FINISHED:
-        return False
-    medians: Mapping[int, float] = {fold: median(other.folds[fold] for other in done) for fold in trial.folds}
-    return all(
-        goodness(score, trial.higher_is_better) < goodness(medians[fold], trial.higher_is_better)
-        for fold, score in trial.folds.items()
-    )
 
 
 def next_settings(job: StudyJob, trials: Sequence[Trial]) -> dict[str, Value]:
@@ -217,74 +202,3 @@ def frozen(ranges: Mapping[str, Range], trial: Trial) -> "optuna.trial.FrozenTri
         # What Optuna sees of a fold is the mean so far, which is what its samplers compare.
         intermediate_values={step: math.fsum(folds[: step + 1]) / (step + 1) for step in range(len(folds))},
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class TracePoint:
-    """One trial in the order of asking: its score if it is done, the best so far, and what had been spent."""
-
-    number: int
-    state: str
-    score: float | None
-    best: float | None
-    seconds: float
-
-
-def trace(trials: Sequence[Trial]) -> list[TracePoint]:
-    """Return the course of a search; `seconds` adds up, so that it is also the score-against-budget curve."""
-    points: list[TracePoint] = []
-    best: float | None = None
-    spent = 0.0
-    for trial in trials:
-        spent += trial.seconds
-        if trial.score is not None:
-            better = max if trial.higher_is_better else min
-            best = trial.score if best is None else better(best, trial.score)
-        points.append(
-            TracePoint(number=trial.number, state=trial.state, score=trial.score, best=best, seconds=round(spent, 3))
-        )
-    return points
-
-
-def expected_best(trials: Sequence[Trial]) -> list[float]:
-    """Return the mean best score of n random trials out of these, for n = 1, 2, ...: what a smaller budget would bring.
-
-    Formula: the expected best of n draws without replacement from the finished scores (Dodge et al., EMNLP 2019,
-    "Show your work", in its unbiased form).
-    """
-    is_higher = direction_of(trials) == "maximize"
-    scores = sorted((trial.score for trial in trials if trial.score is not None), reverse=not is_higher)
-    n_all = len(scores)
-    curve = []
-    for n in range(1, n_all + 1):
-        chances = [math.comb(rank, n - 1) / math.comb(n_all, n) for rank in range(n_all)]
-        curve.append(math.fsum(chance * score for chance, score in zip(chances, scores, strict=True)))
-    return curve
-
-
-def importance(ranges: Mapping[str, Range], trials: Sequence[Trial]) -> dict[str, float]:
-    """Return each setting's share of what explains a good score (PED-ANOVA), largest first; nothing from few trials."""
-    done = [trial for trial in trials if trial.state == "done"]
-    if len(done) < 4 or len({trial.score for trial in done}) < 2:
-        return {}
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        study = optuna.create_study(direction=direction_of(done))
-        study.add_trials([frozen(ranges, trial) for trial in done])
-        found = optuna.importance.get_param_importances(
-            study, evaluator=optuna.importance.PedAnovaImportanceEvaluator()
-        )
-    return {key: float(share) for key, share in found.items()}
-
-
-def on_bounds(ranges: Mapping[str, Range], settings: Mapping[str, Value]) -> list[str]:
-    """Return a sentence for every setting on an end of its range."""
-    ends = {key: end_of(span, settings.get(key)) for key, span in ranges.items()}
-    return [
-        f"{key} = {settings[key]} lies on the {end} bound of its range: the optimum may lie beyond, widen it"
-        for key, end in ends.items()
-        if end is not None
-    ]

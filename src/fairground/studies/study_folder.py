@@ -6,22 +6,15 @@ continued.
 """
 
 import json
-import math
-import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
 
 from fairground.errors import DamageWarning, FairgroundError, StoreError, require
 from fairground.files import held, read_json, sweep, write_atomically
-from fairground.spec import StudySpec, Value, goodness, nearest, study_from_plain, study_hash, to_plain
-
-#: asked until it has ended; a diverged trial has no score, least of all zero
-TrialState = Literal["asked", "done", "pruned", "diverged", "failed"]
-ENDED: tuple[TrialState, ...] = ("done", "pruned", "diverged", "failed")
+from fairground.spec import StudySpec, nearest, study_from_plain, study_hash, to_plain
 
 
 @dataclass(frozen=True)
@@ -89,72 +82,3 @@ def stored_study(path: Path) -> StudySpec:
         raise StoreError(f"{path} is damaged: {error}") from error
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(f"{path} is damaged: it is not a study ({type(error).__name__} {error})") from error
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trial:
-    """`folds` are the validation scores of the folds that finished; `seconds` is what all its runs took in sum.
-
-    `higher_is_better` is what its runs' records say of the metric.
-    """
-
-    number: int
-    settings: Mapping[str, Value]
-    state: TrialState = "asked"
-    folds: Mapping[int, float] = field(default_factory=dict)
-    failure: str | None = None
-    seconds: float = 0.0
-    higher_is_better: bool = True
-
-    @property
-    def score(self) -> float | None:
-        """The mean over the folds of a trial that is done; None for any other."""
-        # Summed exactly, so that it does not depend on the order of folds.
-        return math.fsum(self.folds.values()) / len(self.folds) if self.state == "done" else None
-
-    @property
-    def goodness(self) -> float | None:
-        return None if self.score is None else goodness(self.score, self.higher_is_better)
-
-
-def counts(trials: Sequence[Trial]) -> dict[str, int]:
-    return {state: sum(trial.state == state for trial in trials) for state in ("asked", *ENDED)}
-
-
-class TrialStore:
-    """The trials of one study, job by job; the last line about a trial counts. One driver at a time writes."""
-
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "trials.jsonl"
-
-    def trials(self, job: str) -> list[Trial]:
-        found: dict[int, Trial] = {}
-        for line in self._text().splitlines():
-            try:
-                entry: dict[str, Any] = json.loads(line)
-                if entry.pop("job") == job:
-                    folds = {int(fold): score for fold, score in entry.pop("folds").items()}
-                    found[entry["number"]] = Trial(**entry, folds=folds)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise StoreError(f"{self.path} is damaged: '{line[:80]}' is not a trial") from error
-        return [found[number] for number in sorted(found)]
-
-    def write(self, job: str, trial: Trial) -> None:
-        try:
-            if self.path.exists() and not self.path.read_bytes().endswith(b"\n"):
-                # A driver that was killed while it wrote leaves half a line.
-                os.truncate(self.path, len(self._text().encode()))
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"job": job, **asdict(trial)}, allow_nan=False) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise StoreError(f"cannot write {self.path}: {error.strerror}") from error
-
-    def _text(self) -> str:
-        """Return the complete lines of the file."""
-        try:
-            text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
-        except (OSError, ValueError) as error:
-            raise StoreError(f"cannot read {self.path}: {error}") from error
-        return text[: text.rfind("\n") + 1]

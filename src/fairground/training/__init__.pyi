@@ -11,8 +11,6 @@ from fairground.training.adaptation import Tell
 from fairground.training.adaptation import Workbench
 from fairground.training.adaptation import round_robin
 from fairground.training.assemble import Assembled
-from fairground.training.assemble import ExternalLoss
-from fairground.training.assemble import ExternalMiner
 from fairground.training.assemble import LoadedTable
 from fairground.training.assemble import build
 from fairground.training.assemble import build_loss
@@ -35,6 +33,7 @@ from fairground.training.device import device_named
 from fairground.training.device import peak_device_memory
 from fairground.training.device import reset_peak_memory
 from fairground.training.device import torch_threads
+from fairground.training.divergence import divergence_cause
 from fairground.training.doctor import CHECKUPS_KEPT
 from fairground.training.doctor import Diagnosis
 from fairground.training.doctor import Doctor
@@ -61,6 +60,12 @@ from fairground.training.embedding_model import EmbeddingModel
 from fairground.training.embedding_model import FreezeBatchNorm
 from fairground.training.embedding_model import InputProfile
 from fairground.training.embedding_model import n_frozen_stages
+from fairground.training.gallery import N_NEIGHBOURS
+from fairground.training.gallery import N_QUERIES
+from fairground.training.gallery import SIDE
+from fairground.training.gallery import gallery_of
+from fairground.training.gradient_cache import cached_backward
+from fairground.training.gradient_cache import require_chunks_alone
 from fairground.training.loader import Loader
 from fairground.training.loader import State
 from fairground.training.loop import Progress
@@ -68,17 +73,7 @@ from fairground.training.loop import StoppedError
 from fairground.training.loop import Training
 from fairground.training.loop import put_back
 from fairground.training.loop import take_snapshot
-from fairground.training.measure import N_NEIGHBOURS
-from fairground.training.measure import N_QUERIES
-from fairground.training.measure import SIDE
-from fairground.training.measure import SealedRows
-from fairground.training.measure import ensemble_job
-from fairground.training.measure import evaluate_stored
-from fairground.training.measure import gallery_of
-from fairground.training.measure import missing_place
-from fairground.training.measure import read_profile
-from fairground.training.measure import reopen
-from fairground.training.measure import selected_weights
+from fairground.training.measure import queries_and_gallery
 from fairground.training.measure import view_of
 from fairground.training.measure import view_of_rows
 from fairground.training.optimiser import Schedule
@@ -86,7 +81,11 @@ from fairground.training.optimiser import WeightAverage
 from fairground.training.optimiser import build_optimiser
 from fairground.training.optimiser import rate_factor
 from fairground.training.optimiser import require_weights
+from fairground.training.outside_parts import ExternalLoss
+from fairground.training.outside_parts import ExternalMiner
+from fairground.training.outside_parts import own_randomness
 from fairground.training.run import run_job
+from fairground.training.sealed_test import SealedRows
 from fairground.training.stage_cache import CHUNK
 from fairground.training.stage_cache import CachedViews
 from fairground.training.stage_cache import PLAIN
@@ -97,15 +96,20 @@ from fairground.training.stage_cache import folder_of
 from fairground.training.stage_cache import prepare_inputs
 from fairground.training.stage_cache import saved_shape
 from fairground.training.step import Stepper
-from fairground.training.step import cached_backward
-from fairground.training.step import require_chunks_alone
+from fairground.training.stored_runs import ensemble_job
+from fairground.training.stored_runs import evaluate_stored
+from fairground.training.stored_runs import missing_place
+from fairground.training.stored_runs import read_profile
+from fairground.training.stored_runs import reopen
+from fairground.training.stored_runs import selected_weights
+from fairground.training.sync_batch_norm import SyncBatchNorm
+from fairground.training.sync_batch_norm import convert_batch_norms
+from fairground.training.sync_batch_norm import gather_shares
 from fairground.training.torchrun_group import ALONE
 from fairground.training.torchrun_group import ProcessGroup
 from fairground.training.torchrun_group import ShardTransform
 from fairground.training.torchrun_group import SharedCheckpoints
-from fairground.training.torchrun_group import SyncBatchNorm
 from fairground.training.torchrun_group import TorchrunGroup
-from fairground.training.torchrun_group import convert_batch_norms
 from fairground.training.torchrun_group import joined
 from fairground.training.torchrun_group import shard_slice
 
@@ -182,6 +186,7 @@ __all__ = [
     "describe",
     "device_details",
     "device_named",
+    "divergence_cause",
     "ensemble_job",
     "evaluate_stored",
     "exploding_norms",
@@ -189,6 +194,7 @@ __all__ = [
     "folder_of",
     "from_bytes",
     "gallery_of",
+    "gather_shares",
     "hubs",
     "joined",
     "load_table",
@@ -196,9 +202,11 @@ __all__ = [
     "n_frozen_stages",
     "no_active_tuples",
     "overfitting",
+    "own_randomness",
     "peak_device_memory",
     "prepare_inputs",
     "put_back",
+    "queries_and_gallery",
     "rate_factor",
     "read_profile",
     "reopen",

@@ -17,17 +17,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from fairground.contracts import BatchSampler, Head, Miner, Regulariser, Split, SplitRows, Transform, Trunk
 from fairground.contracts.dataset import Dataset, Images, ImageTable
-from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
+from fairground.contracts.loss import Loss
 from fairground.errors import DataError, InputError, require
 from fairground.evaluation.embed import embed_blocks
 from fairground.records.record import KnownBug, PretrainedWeights
 from fairground.spec import Purpose, canonical_json, child_seed, find, nearest
 from fairground.spec.run_spec import ROOM_OF, ComponentSpec, RunSpec, TrainingSpec
-from fairground.training import Loader, ProcessGroup, Stepper, device_named, require_chunks_alone
+from fairground.training import (
+    ExternalLoss,
+    ExternalMiner,
+    Loader,
+    ProcessGroup,
+    Stepper,
+    device_named,
+    require_chunks_alone,
+)
 from fairground.training.embedding_model import EmbeddingModel, InputProfile, n_frozen_stages
 from fairground.training.optimiser import WeightAverage, build_optimiser, require_weights
 
@@ -364,53 +372,3 @@ def fingerprint_of(*things: object) -> str:
         digest.update(thing.tobytes() if isinstance(thing, np.ndarray) else repr(thing).encode())
         digest.update(b"|")
     return digest.hexdigest()[:16]
-
-
-class ExternalLoss(Loss):
-    """A loss module from outside, behind our contract."""
-
-    def __init__(self, *, module: nn.Module) -> None:
-        super().__init__()
-        self.module = module
-        takes_tuples = len(inspect.signature(module.forward).parameters) >= 3
-        self.accepts = (Triplets, Pairs) if takes_tuples else ()
-
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: torch.Generator | None
-    ) -> Tensor:
-        with _own_randomness(generator):
-            arguments = (embeddings, labels) if tuples is None else (embeddings, labels, tuple(tuples))
-            value: Tensor = self.module(*arguments)
-        require(
-            isinstance(value, Tensor) and value.numel() == 1,
-            f"{type(self.module).__name__} must return one number; got {type(value).__name__}",
-        )
-        return value.reshape(())
-
-
-class ExternalMiner(Miner):
-    """A miner module from outside, behind our contract."""
-
-    def __init__(self, *, module: nn.Module) -> None:
-        self.module = module
-
-    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Tuples:
-        with _own_randomness(generator):
-            found = self.module(embeddings, labels)
-        require(
-            isinstance(found, tuple) and len(found) in (3, 4),
-            f"{type(self.module).__name__} must return 3 index vectors (triplets) or 4 (pairs)",
-        )
-        return Triplets(*found) if len(found) == 3 else Pairs(*found)
-
-
-@contextmanager
-def _own_randomness(generator: torch.Generator | None) -> Iterator[None]:
-    """Outsiders draw from torch's global stream: lend them one that our generator started, and put ours back."""
-    if generator is None:
-        yield
-        return
-    seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        yield

@@ -21,7 +21,9 @@ from fairground.spec import RunSpec, child_seed, method_of, name_of, to_plain
 from fairground.training import ALONE, ProcessGroup, Training, prepare_inputs
 from fairground.training.assemble import assemble
 from fairground.training.device import device_details, device_named, reset_peak_memory
-from fairground.training.measure import SealedRows, gallery_of, measure
+from fairground.training.gallery import gallery_of
+from fairground.training.measure import measure
+from fairground.training.sealed_test import SealedRows
 
 
 def run(

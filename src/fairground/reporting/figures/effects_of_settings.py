@@ -21,7 +21,7 @@ import numpy as np
 from fairground.reporting import Bar, Line, Panel, Points, panels, shorten
 from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, factor_of
 from fairground.spec import ROOM_OF, differing, goodness
-from fairground.studies.hyperparameter_search import trace
+from fairground.studies.search_analysis import trace
 
 PAGE_ORDER = {"distributions": 30, "traces": 100, "sensitivity": 105}
 _MOST_FACTORS, _MOST_LEVELS, _MOST = 6, 8, 8

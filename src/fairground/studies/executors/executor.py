@@ -19,7 +19,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any, Literal, NamedTuple, Self, get_args
 
@@ -123,47 +123,6 @@ class InlineExecutor(Executor):
 
     def _next(self) -> Outcome:
         return perform(self._waiting.popleft(), self._watch, threads=self._threads)
-
-
-class WorkerExecutor(Executor):
-    """Up to `workers` jobs at once, each with a worker of `threads` threads that may be lost.
-
-    A job whose worker was lost is tried again up to `retries` times, from its own checkpoint; an exception in a job is
-    final. On closing, jobs under way have `grace` seconds to leave a resumable run before they are killed.
-    """
-
-    def __init__(self, job: str, *, workers: int = 2, retries: int = 2, grace: float = 20.0, **settings: Any) -> None:
-        super().__init__(job, **settings)
-        self.capacity, self._retries, self._grace = workers, retries, grace
-        self._running: dict[Any, Order] = {}
-
-    def _launch(self) -> None:
-        while self._waiting and len(self._running) < self.capacity:
-            order = self._waiting.popleft()
-            self._running[self._begin(order)] = order
-
-    def _next(self) -> Outcome:
-        while True:
-            worker, end = self._wait()
-            order = self._running.pop(worker)
-            if isinstance(end, str) and order.attempt <= self._retries:
-                self._waiting.appendleft(order._replace(attempt=order.attempt + 1))
-            # At once: the caller may be busy with this outcome for a while.
-            self._launch()
-            if isinstance(end, Outcome):
-                return replace(end, attempts=order.attempt)
-            self._watch({"kind": "worker_died", "worker_died": end, "attempt": order.attempt, "run": order.job_id})
-            if order.attempt > self._retries:
-                complaint = f"the worker process died {order.attempt} times over this job, last: {end}"
-                return Outcome(job_id=order.job_id, failure=complaint, attempts=order.attempt)
-
-    @abstractmethod
-    def _begin(self, order: Order) -> Any:
-        """Return what now carries out the order."""
-
-    @abstractmethod
-    def _wait(self) -> tuple[Any, Outcome | str]:
-        """Wait for the end of a job that runs: return what carried it out, and the outcome or how that was lost."""
 
 
 def executor_named(

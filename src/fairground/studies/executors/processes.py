@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from fairground.errors import StoreError
-from fairground.studies.executors.executor import Order, Outcome, WorkerExecutor, environment_of, perform
+from fairground.studies.executors.executor import Order, Outcome, environment_of, perform
+from fairground.studies.executors.retries import WorkerExecutor
 
 
 class ProcessExecutor(WorkerExecutor):

@@ -16,7 +16,8 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from fairground.errors import ClusterError, InputError, StoreError, require
 from fairground.records.provenance import code_version
-from fairground.studies.executors.executor import Order, Outcome, WorkerExecutor, environment_of, perform
+from fairground.studies.executors.executor import Order, Outcome, environment_of, perform
+from fairground.studies.executors.retries import WorkerExecutor
 
 #: the same, for those of its functions that have no types
 _ray: Any = ray

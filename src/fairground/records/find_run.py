@@ -1,0 +1,34 @@
+"""A run found by the beginning of its name."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairground.errors import require
+from fairground.spec import nearest
+
+
+def folder_names(root: Path) -> frozenset[str]:
+    try:
+        with os.scandir(root / "runs") as found:
+            return frozenset(entry.name for entry in found if entry.is_dir())
+    except (FileNotFoundError, NotADirectoryError):
+        return frozenset()
+
+
+def resolve_run(root: Path, name: str) -> str:
+    """Return the whole name of a run that was begun, finished or not, from the beginning of its name."""
+    begun = sorted(run for run in folder_names(root) if (root / "runs" / run / "spec.json").exists())
+    return resolved(name, begun, root)
+
+
+def resolved(name: str, known: Sequence[str], root: Path) -> str:
+    """Return the one of the `known` runs that is called `name` or is the only one to begin with it."""
+    if name in known:
+        return name
+    found = [run for run in known if run.startswith(name)] if name else []
+    hint = nearest(name, known) or ("" if known else " There are no runs yet.")
+    require(len(found) > 0, f"no run '{name}' in {root}.{hint}")
+    some = ", ".join(found[:4]) + (", ..." if len(found) > 4 else "")
+    require(len(found) == 1, f"'{name}' could be {some}: type more of the name")
+    return found[0]

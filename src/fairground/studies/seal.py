@@ -1,0 +1,81 @@
+"""The seal on the test split of a study: only after selection does it make final specs."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from fairground.errors import SealError, require
+from fairground.records.record import RunRecord
+from fairground.records.store import Event, Store
+from fairground.spec import RunSpec, canonical_json
+from fairground.spec.study_spec import StudyJob, StudySpec, study_hash
+from fairground.studies import Selected
+
+SELECTED = "settings selected"
+OPENED = "test opened"
+
+
+class Seal:
+    """The seal on the test split of a study. Only it makes final specs."""
+
+    def __init__(self, store: Store, study: StudySpec) -> None:
+        self._store, self._study, self._name = store, study, study_hash(study)
+        self._noted: set[str | None] | None = None
+
+    def selection(self) -> dict[str, Selected] | None:
+        """Return what was selected in each job, or None while the test split is sealed."""
+        events = self._store.events(kind=SELECTED, run=self._name)
+        if not events:
+            return None
+        return {label: Selected(**chosen) for label, chosen in json.loads(events[0].detail).items()}
+
+    def end_selection(self, chosen: Mapping[str, Selected]) -> None:
+        """Write down what was selected in every job; a second selection that differs is refused."""
+        detail = canonical_json({label: asdict(selected) for label, selected in chosen.items()})
+        before = self._store.events(kind=SELECTED, run=self._name)
+        if before:
+            require(
+                before[0].detail == detail,
+                f"study {self._study.name} was selected before, by {before[0].who} at {before[0].at}, with other "
+                "settings: after a look at the test split nothing can be selected again",
+                SealError,
+            )
+            return
+        self._store.note_event(SELECTED, self._name, detail)
+
+    def final_specs(self, job: StudyJob) -> dict[tuple[int, int], RunSpec]:
+        """Return the final runs of a job by seed and fold, which open the test split; refused before selection."""
+        selection = self.selection()
+        if selection is None:
+            raise SealError(
+                f"the test split of study {self._study.name} is sealed until every method's settings are selected; "
+                "finish the search first (fairground study resume)"
+            )
+        if job.label not in selection:
+            return {}
+        settings = selection[job.label].settings
+        return {
+            (seed, fold): job.spec(seed=seed, fold=fold, settings=settings, test=True)
+            for seed in job.study.repeat_seeds
+            for fold in job.study.folds.used
+        }
+
+    def note_opening(self, what: str) -> None:
+        """Write down, once, that the test split is opened."""
+        if what not in {event.detail for event in self.openings()}:
+            self._store.note_event(OPENED, self._name, what)
+
+    def openings(self) -> list[Event]:
+        """Return who opened the test split for this study, when and for what, the first time first."""
+        return self._store.events(kind=OPENED, run=self._name)
+
+    def note_run(self, record: RunRecord) -> None:
+        """Write down, once, that a final run opened the test split; the runs of a search do not."""
+        evaluation = record.spec["evaluation"]
+        if record.state != "done" or not isinstance(evaluation, Mapping) or not evaluation["test"]:
+            return
+        if self._noted is None:
+            self._noted = {event.run for event in self._store.events(kind=OPENED)}
+        if record.name not in self._noted:
+            self._noted.add(record.name)
+            self._store.note_event(OPENED, record.name, f"final run of study {self._study.name} ({self._name})")

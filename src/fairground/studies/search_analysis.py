@@ -1,0 +1,81 @@
+"""What a finished search shows: its course, its expected best, which settings matter, and which are on a bound."""
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fairground.spec import Value
+from fairground.spec.search_ranges import Range, end_of
+from fairground.studies import Trial, direction_of, frozen
+
+
+@dataclass(frozen=True, kw_only=True)
+class TracePoint:
+    """One trial in the order of asking: its score if it is done, the best so far, and what had been spent."""
+
+    number: int
+    state: str
+    score: float | None
+    best: float | None
+    seconds: float
+
+
+def trace(trials: Sequence[Trial]) -> list[TracePoint]:
+    """Return the course of a search; `seconds` adds up, so that it is also the score-against-budget curve."""
+    points: list[TracePoint] = []
+    best: float | None = None
+    spent = 0.0
+    for trial in trials:
+        spent += trial.seconds
+        if trial.score is not None:
+            better = max if trial.higher_is_better else min
+            best = trial.score if best is None else better(best, trial.score)
+        points.append(
+            TracePoint(number=trial.number, state=trial.state, score=trial.score, best=best, seconds=round(spent, 3))
+        )
+    return points
+
+
+def expected_best(trials: Sequence[Trial]) -> list[float]:
+    """Return the mean best score of n random trials out of these, for n = 1, 2, ...: what a smaller budget would bring.
+
+    Formula: the expected best of n draws without replacement from the finished scores (Dodge et al., EMNLP 2019,
+    "Show your work", in its unbiased form).
+    """
+    is_higher = direction_of(trials) == "maximize"
+    scores = sorted((trial.score for trial in trials if trial.score is not None), reverse=not is_higher)
+    n_all = len(scores)
+    curve = []
+    for n in range(1, n_all + 1):
+        chances = [math.comb(rank, n - 1) / math.comb(n_all, n) for rank in range(n_all)]
+        curve.append(math.fsum(chance * score for chance, score in zip(chances, scores, strict=True)))
+    return curve
+
+
+def importance(ranges: Mapping[str, Range], trials: Sequence[Trial]) -> dict[str, float]:
+    """Return each setting's share of what explains a good score (PED-ANOVA), largest first; nothing from few trials."""
+    done = [trial for trial in trials if trial.state == "done"]
+    if len(done) < 4 or len({trial.score for trial in done}) < 2:
+        return {}
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        study = optuna.create_study(direction=direction_of(done))
+        study.add_trials([frozen(ranges, trial) for trial in done])
+        found = optuna.importance.get_param_importances(
+            study, evaluator=optuna.importance.PedAnovaImportanceEvaluator()
+        )
+    return {key: float(share) for key, share in found.items()}
+
+
+def on_bounds(ranges: Mapping[str, Range], settings: Mapping[str, Value]) -> list[str]:
+    """Return a sentence for every setting on an end of its range."""
+    ends = {key: end_of(span, settings.get(key)) for key, span in ranges.items()}
+    return [
+        f"{key} = {settings[key]} lies on the {end} bound of its range: the optimum may lie beyond, widen it"
+        for key, end in ends.items()
+        if end is not None
+    ]

@@ -1,0 +1,110 @@
+"""Stored runs opened again: their selected weights, new scores, and the fold models of a repeat joined."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from fairground.contracts import Preprocessing
+from fairground.errors import DataError, StoreError, require
+from fairground.evaluation import concatenate, evaluate_in_detail
+from fairground.evaluation.embed import embed
+from fairground.files import read_json
+from fairground.records import RunFolder, Store, read_arrays, stored_spec
+from fairground.spec import ComponentSpec, run_from_plain
+from fairground.training import Checkpoints, InputProfile, SealedRows, device_named, view_of
+from fairground.training.assemble import Assembled, assemble
+from fairground.training.measure import measure
+
+
+def reopen(home: Path, name: str, *, device: str = "auto") -> Assembled:
+    """Return a stored run with its selected weights in place, ready to embed."""
+    folder = RunFolder(home, name)
+    parts = assemble(stored_spec(folder), device=device_named(device))
+    parts.model.load_state_dict(selected_weights(folder))
+    return parts
+
+
+def selected_weights(folder: RunFolder) -> dict[str, torch.Tensor]:
+    """Return the weights a run selected; the last ones where nothing was selected."""
+    checkpoints = Checkpoints(folder.checkpoints, folder.name)
+    snapshot = checkpoints.load()
+    require(snapshot is not None, f"run {folder.name} has no checkpoint yet", StoreError)
+    assert snapshot is not None
+    if best := snapshot.values["best"]:
+        return checkpoints.load_best(best)
+    return {key.removeprefix("model/"): value for key, value in snapshot.tensors.items() if key.startswith("model/")}
+
+
+def evaluate_stored(
+    home: Path,
+    name: str,
+    *,
+    split: Literal["validation", "test"],
+    metrics: Sequence[str] | None = None,
+    device: str = "auto",
+) -> dict[str, float]:
+    store = Store(home)
+    done = store.names(state="done")
+    parts = reopen(home, name, device=device)
+    asked = parts.spec.evaluation
+    if split == "test":
+        sealed = SealedRows(parts.split.test, witness=lambda what: store.note_event("test opened", name, what))
+        if name in done:
+            sealed.end_selection("the run was done")
+        rows = sealed.open()
+    else:
+        rows = parts.split.validation
+    embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
+    view = view_of(parts, embeddings, rows)
+    return dict(evaluate_in_detail(view, list(metrics or asked.metrics), lone=asked.lone).scores)
+
+
+def ensemble_job(job: Mapping[str, Any], tell: object = None) -> dict[str, Any]:
+    """Return the concatenated scores of `runs` under `home`, by the rules of `spec`; it reports nothing."""
+    del tell
+    names = [str(name) for name in job["runs"]]
+    found = []
+    for name in names:
+        folder = RunFolder(Path(job["home"]), name)
+        require(
+            folder.embeddings.is_file(),
+            f"run {name} left no embeddings under {folder.root}; several machines need a --home they share",
+            DataError,
+        )
+        arrays = read_arrays(folder.embeddings, ["embeddings", "rows"])
+        found.append((arrays["embeddings"], arrays["rows"]))
+    rows = found[0][1]
+    require(
+        all(np.array_equal(rows, other) for _, other in found),
+        f"the runs {', '.join(names)} tested on different images, so that they cannot be joined",
+        DataError,
+    )
+    parts = assemble(run_from_plain(job["spec"]), device=torch.device("cpu"))
+    joined = concatenate([torch.from_numpy(of_one) for of_one, _ in found], normalise=parts.on_sphere)
+    scores = measure(parts, torch.as_tensor(joined), rows).scores
+    return {"scores": dict(scores), "embedding_dim": int(joined.shape[1])}
+
+
+def missing_place(data: ComponentSpec) -> str:
+    """Return the path that a data set is read from where it is gone; empty otherwise."""
+    place = data.settings.get("root") or data.settings.get("path")
+    return place if isinstance(place, str) and place and not Path(place).expanduser().exists() else ""
+
+
+def read_profile(folder: RunFolder, place: str) -> InputProfile:
+    """Return the profile of a run whose data is no longer at `place`."""
+    path = folder.inputs
+    require(
+        path.is_file(),
+        f"the data of run {folder.name} is no longer at '{place}', and the run did not note what its network takes; "
+        "put the data back",
+        StoreError,
+    )
+    data = read_json(path, error=StoreError)
+    shape = data["preprocessing"]
+    preprocessing = Preprocessing(**{**shape, "mean": tuple(shape["mean"]), "deviation": tuple(shape["deviation"])})
+    size = None if data["size"] is None else (int(data["size"][0]), int(data["size"][1]))
+    return InputProfile(**{**data, "size": size, "classes": tuple(data["classes"]), "preprocessing": preprocessing})

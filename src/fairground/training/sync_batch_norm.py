@@ -1,0 +1,68 @@
+"""Batch norms whose statistics are those of the whole batch, over all processes of torchrun."""
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.nn.functional import all_gather
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from fairground.errors import require
+
+
+def gather_shares(share: Tensor) -> Tensor:
+    """Return the shares (k, ...) of all processes end to end by rank; gradients are summed over all processes."""
+    return torch.cat(all_gather(share))  # type: ignore[no-untyped-call]
+
+
+class SyncBatchNorm(_BatchNorm):
+    """A batch norm whose statistics in training are those of the whole batch; every share has the same size.
+
+    mean = mean over processes of their means;  var = mean of their variances + variance of their means
+    torch.nn.SyncBatchNorm does the same, but only on accelerators.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's own name
+        if not self.training:
+            return super().forward(input)
+        wide = input.float() if input.dtype in (torch.float16, torch.bfloat16) else input
+        own_variance, own_mean = torch.var_mean(wide, [0, *range(2, input.ndim)], correction=0)
+        means, variances = gather_shares(torch.stack([own_mean, own_variance]).unsqueeze(0)).unbind(1)
+        mean, variance = means.mean(0), variances.mean(0) + means.var(0, correction=0)
+        self._remember(mean.detach(), variance.detach(), dist.get_world_size() * input.numel() // len(mean))
+        scale = (variance + self.eps).rsqrt()
+        along_channels = (1, -1, *[1] * (input.ndim - 2))
+        scale = scale if self.weight is None else scale * self.weight
+        output = (wide - mean.view(along_channels)) * scale.view(along_channels)
+        return (output if self.bias is None else output + self.bias.view(along_channels)).to(input.dtype)
+
+    def _check_input_dim(self, input: Tensor) -> None:  # noqa: A002 - torch's own name
+        """Any number of dimensions will do."""
+
+    def _remember(self, mean: Tensor, variance: Tensor, count: int) -> None:
+        assert self.running_mean is not None
+        assert self.running_var is not None
+        assert self.num_batches_tracked is not None
+        self.num_batches_tracked.add_(1)
+        factor = self.momentum if self.momentum is not None else 1 / float(self.num_batches_tracked)
+        self.running_mean.lerp_(mean, factor)
+        self.running_var.lerp_(variance * (count / max(count - 1, 1)), factor)
+
+
+def convert_batch_norms(model: nn.Module) -> None:
+    """Replace every batch norm that would take its statistics from a share; refuse those that cannot be replaced."""
+    model.train()
+    plain = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+    for name, parent in list(model.named_modules()):
+        for key, norm in list(parent.named_children()):
+            if isinstance(norm, _BatchNorm) and norm.training:
+                require(
+                    type(norm) in plain and norm.track_running_stats,
+                    f"'{name}.{key}' is a {type(norm).__name__}, which cannot take its statistics from all processes; "
+                    "set training.freeze_batch_norm=stats, or train in one process",
+                )
+                shared = SyncBatchNorm(norm.num_features, norm.eps, norm.momentum, norm.affine)
+                # The very same tensors: an optimiser may have them already.
+                shared.weight, shared.bias = norm.weight, norm.bias
+                shared.running_mean, shared.running_var = norm.running_mean, norm.running_var
+                shared.num_batches_tracked = norm.num_batches_tracked
+                setattr(parent, key, shared)
