@@ -78,16 +78,6 @@ def test_a_component_with_a_paper_says_where_and_when_it_was_published(room, nam
         assert " ".join(paper.split()).startswith(written)
 
 
-def test_a_reference_is_read_from_the_paper_section():
-    assert reference_of("losses", "circle") == (
-        "Sun, Cheng, Zhang, Zhang, Zheng, Wang and Wei",
-        "Circle Loss: A Unified Perspective of Pair Similarity Optimization",
-        "CVPR",
-        2020,
-    )
-    assert reference_of("samplers", "d2_coreset") is None
-
-
 @pytest.mark.parametrize("name", catalogue.list_room("losses"))
 def test_a_loss_is_learnable_exactly_when_it_has_parameters(name):
     kind = catalogue.find("losses", name)
