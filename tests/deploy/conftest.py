@@ -15,6 +15,7 @@ from fairground.training.run import run
 
 WORDS = (
     "trunk.widths=[8, 16]",
+    "trunk.pooling=gem",
     "head.embedding_dim=16",
     "training.epochs=1",
     "training.batches_per_epoch=10",

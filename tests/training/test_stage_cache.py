@@ -108,9 +108,10 @@ def events_of(*words: str, home: Path) -> tuple[Any, list[StagesCached]]:
     return json.loads(record.digits()), [event for event in told if isinstance(event, StagesCached)]
 
 
+@pytest.mark.parametrize("pooling", ["avg", "avg+max", "gem"])
 @pytest.mark.parametrize("trainable", ["last:1", "head"])
-def test_embeddings_from_the_cache_are_those_of_the_images_up_to_float16(trainable: str, tmp_path: Path) -> None:
-    spec = tiny(f"training.trainable={trainable}")
+def test_embeddings_from_the_cache_are_those_of_the_images_up_to_float16(trainable: str, pooling: str) -> None:
+    spec = tiny(f"training.trainable={trainable}", f"trunk.pooling={pooling}")
     plain, rows = assemble(spec), np.arange(40)
     cached = prepare_inputs(assemble(spec), listen=lambda _: None)
     wanted = embed(plain.model, plain.table.images, rows, plain.transform)

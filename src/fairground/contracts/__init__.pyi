@@ -35,6 +35,7 @@ from fairground.contracts.model import InColour
 from fairground.contracts.model import Mixing
 from fairground.contracts.model import PhotoTrunk
 from fairground.contracts.model import PlannedTransform
+from fairground.contracts.model import Pooling
 from fairground.contracts.model import Preprocessing
 from fairground.contracts.model import PublishedWeights
 from fairground.contracts.model import Transform
@@ -76,6 +77,7 @@ __all__ = [
     "Pairs",
     "PhotoTrunk",
     "PlannedTransform",
+    "Pooling",
     "Preprocessing",
     "PublishedWeights",
     "Ranking",

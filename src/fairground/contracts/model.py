@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 import torch
 
+from fairground.contracts.choices import ChecksChoices
 from fairground.contracts.dataset import Images
 from fairground.errors import require
 
@@ -97,7 +98,11 @@ def mix(hidden: torch.Tensor, mixing: Mixing) -> torch.Tensor:
     return mixing.weight * hidden + (1 - mixing.weight) * batch[mixing.partner]
 
 
-class Trunk(torch.nn.Module, ABC):
+#: how a trunk makes one vector of the maps of its last stage
+Pooling = Literal["avg", "max", "avg+max", "gem"]
+
+
+class Trunk(ChecksChoices, torch.nn.Module, ABC):
     """Images to features. `stages` run one after another, so that a regulariser may mix samples between them.
 
     A trunk declares the `preprocessing` its weights expect; `assemble` hands it to the transform. `published` are the
@@ -119,6 +124,10 @@ class Trunk(torch.nn.Module, ABC):
     n_frozen: int = 0
     is_past_frozen: bool = False
 
+    def __init__(self, *, pooling: Pooling = "avg") -> None:
+        super().__init__()
+        self.pooling = pooling
+
     def forward(self, images: torch.Tensor, mixing: Mixing | None = None) -> torch.Tensor:
         """Return features (n, n_features) of images (n, c, h, w); samples are mixed before a stage that trains."""
         hidden = images if self.is_past_frozen else self.frozen_output(images)
@@ -136,15 +145,28 @@ class Trunk(torch.nn.Module, ABC):
         return self.pool(hidden) if 0 < self.n_frozen == len(self.stages) else hidden
 
     def pool(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Return feature vectors from what the last stage gives; the mean over the image where it is one."""
-        return hidden.flatten(2).mean(2) if hidden.ndim > 2 else hidden
+        """Return feature vectors f from what the last stage gives, pooled over the places x of an image.
+
+        avg: f = mean_x h(x). max: f = max_x h(x). avg+max: the sum of both, as in the released code of Roth et al. and
+        of Kim et al., "Proxy Anchor Loss", CVPR 2020. gem: f = (mean_x max(h(x), 1e-6)^3)^(1/3), the generalised mean
+        of Radenovic, Tolias and Chum, "Fine-tuning CNN Image Retrieval with No Human Annotation", TPAMI 2018, who learn
+        the power from 3 on; here it stays 3, so that pooling adds no weights to a network.
+        """
+        if hidden.ndim == 2:
+            return hidden
+        places = hidden.flatten(2)
+        if self.pooling == "gem":
+            return places.float().clamp(min=1e-6).pow(3).mean(2).pow(1 / 3)
+        if self.pooling == "max":
+            return places.amax(2)
+        return places.mean(2) + places.amax(2) if self.pooling == "avg+max" else places.mean(2)
 
 
 class PhotoTrunk(Trunk):
     """A trunk for photographs of 3 channels, or of 1 that is repeated."""
 
-    def __init__(self, channels: int) -> None:
-        super().__init__()
+    def __init__(self, channels: int, pooling: Pooling = "avg") -> None:
+        super().__init__(pooling=pooling)
         require(
             channels in (1, 3),
             f"trunk {type(self).__module__.rpartition('.')[2]} takes images of 3 channels, or of 1 that is repeated; "

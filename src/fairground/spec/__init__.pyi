@@ -13,6 +13,7 @@ from fairground.spec.catalogue import nearest
 from fairground.spec.declaration_card import changes
 from fairground.spec.declaration_card import declaration
 from fairground.spec.declaration_card import paper_settings
+from fairground.spec.declarations import CAME_LATER
 from fairground.spec.declarations import Counts
 from fairground.spec.declarations import Reference
 from fairground.spec.declarations import SUPPLIED
@@ -109,6 +110,7 @@ __all__ = [
     "ALL",
     "AdaptationSpec",
     "BudgetSpec",
+    "CAME_LATER",
     "COMMAND_LINE",
     "Choice",
     "ComponentSpec",

@@ -40,6 +40,8 @@ SUPPLIED: Mapping[str, frozenset[str]] = {
     "trunks": frozenset({"channels"}),
     "transforms": frozenset({"preprocessing"}),
 }
+#: settings that came after runs had been named: at their defaults they are left out, which keeps the names
+CAME_LATER: Mapping[str, frozenset[str]] = {"trunks": frozenset({"pooling"})}
 #: the names that a declaration may use
 _NAMES: Mapping[str, Any] = {
     **{kind.__name__: kind for kind in (Real, LogReal, Integer, Choice, Counts, Sequence, Mapping)},

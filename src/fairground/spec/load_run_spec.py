@@ -15,7 +15,7 @@ from typing import Any
 
 from fairground.errors import InputError, require
 from fairground.files import read_text
-from fairground.spec import canonical, check_analyses, check_settings, nearest, run_spec, settings_of
+from fairground.spec import CAME_LATER, canonical, check_analyses, check_settings, nearest, run_spec, settings_of
 from fairground.spec.run_spec import OPTIONAL, ROOM_OF, ComponentSpec, RunSpec
 from fairground.spec.settings import Overrides, Value, fit, from_mapping
 
@@ -227,4 +227,7 @@ class _Draft:
             complete[inner] = fit(where, settings[inner].hint, value)
         if not missing:
             check_settings(ROOM_OF[key], name, complete)
+        for inner in CAME_LATER.get(ROOM_OF[key], frozenset()) & set(complete):
+            if complete[inner] == settings[inner].default:
+                del complete[inner]
         return ComponentSpec(name=name, settings=complete)

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from fairground.contracts.model import InColour, PhotoTrunk
+from fairground.contracts.model import InColour, PhotoTrunk, Pooling
 from fairground.trunks._conv_norm import Chain, conv_norm
 from fairground.trunks._weights import load_weights
 
@@ -19,8 +19,10 @@ class BottleneckTrunk(PhotoTrunk):
     #: whether a block halves the image in its first convolution, not in its second
     has_stride_first: ClassVar[bool]
 
-    def __init__(self, *, channels: int, weights: str | None = None, weights_sha256: str = "") -> None:
-        super().__init__(channels)
+    def __init__(
+        self, *, channels: int, weights: str | None = None, weights_sha256: str = "", pooling: Pooling = "avg"
+    ) -> None:
+        super().__init__(channels, pooling)
         stem = {
             "colour": InColour(),
             "conv1": nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False),

@@ -20,7 +20,7 @@ from collections import OrderedDict
 
 import torch
 
-from fairground.contracts.model import InColour, PhotoTrunk, Preprocessing, PublishedWeights
+from fairground.contracts.model import InColour, PhotoTrunk, Pooling, Preprocessing, PublishedWeights
 from fairground.trunks._conv_norm import Chain
 from fairground.trunks._weights import load_weights, stripped
 
@@ -53,8 +53,10 @@ class BnInceptionTrunk(PhotoTrunk):
         ),
     )
 
-    def __init__(self, *, channels: int, weights: str | None = None, weights_sha256: str = "") -> None:
-        super().__init__(channels)
+    def __init__(
+        self, *, channels: int, weights: str | None = None, weights_sha256: str = "", pooling: Pooling = "avg"
+    ) -> None:
+        super().__init__(channels, pooling)
         first = {"colour": InColour(), **_convolution("conv1_7x7_s2", 3, 64, 7, stride=2)}
         second = {
             "pool1_3x3_s2": torch.nn.MaxPool2d(3, stride=2, ceil_mode=True),

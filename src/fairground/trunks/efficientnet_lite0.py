@@ -18,7 +18,7 @@ from collections import OrderedDict
 
 from torch import Tensor, nn
 
-from fairground.contracts.model import InColour, PhotoTrunk, Preprocessing, PublishedWeights
+from fairground.contracts.model import InColour, PhotoTrunk, Pooling, Preprocessing, PublishedWeights
 from fairground.trunks._conv_norm import Chain, run
 from fairground.trunks._weights import load_weights
 
@@ -44,8 +44,10 @@ class EfficientnetLite0Trunk(PhotoTrunk):
         ),
     )
 
-    def __init__(self, *, channels: int, weights: str | None = "imagenet", weights_sha256: str = "") -> None:
-        super().__init__(channels)
+    def __init__(
+        self, *, channels: int, weights: str | None = "imagenet", weights_sha256: str = "", pooling: Pooling = "avg"
+    ) -> None:
+        super().__init__(channels, pooling)
         stem = {"colour": InColour(), "pad": _padding(3), "_conv_stem": nn.Conv2d(3, 32, 3, stride=2, bias=False)}
         stages: list[dict[str, nn.Module]] = [{**stem, "_bn0": _norm(32), "relu": nn.ReLU6(inplace=True)}]
         before, number = 32, 0

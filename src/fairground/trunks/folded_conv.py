@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import torch
 
-from fairground.contracts.model import Trunk, require
+from fairground.contracts.model import Pooling, Trunk, require
 from fairground.trunks._conv_norm import Chain
 
 FOLD = 2
@@ -28,8 +28,8 @@ FOLD = 2
 class FoldedConvTrunk(Trunk):
     """`widths` is the number of channels of each block; `channels` that of the images."""
 
-    def __init__(self, *, channels: int, widths: Sequence[int] = (32, 64, 128)) -> None:
-        super().__init__()
+    def __init__(self, *, channels: int, widths: Sequence[int] = (32, 64, 128), pooling: Pooling = "avg") -> None:
+        super().__init__(pooling=pooling)
         refusal = f"folded_conv.widths must be positive whole numbers, one per block; got {list(widths)}"
         require(len(widths) > 0 and all(isinstance(width, int) and width > 0 for width in widths), refusal)
         inputs = [FOLD * FOLD * channels, *widths[:-1]]

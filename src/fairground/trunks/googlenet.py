@@ -20,7 +20,7 @@ from collections import OrderedDict
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.model import InColour, PhotoTrunk, Preprocessing, PublishedWeights
+from fairground.contracts.model import InColour, PhotoTrunk, Pooling, Preprocessing, PublishedWeights
 from fairground.trunks._conv_norm import conv_norm
 from fairground.trunks._weights import load_weights
 
@@ -52,8 +52,10 @@ class GooglenetTrunk(PhotoTrunk):
         ),
     )
 
-    def __init__(self, *, channels: int, weights: str | None = None, weights_sha256: str = "") -> None:
-        super().__init__(channels)
+    def __init__(
+        self, *, channels: int, weights: str | None = None, weights_sha256: str = "", pooling: Pooling = "avg"
+    ) -> None:
+        super().__init__(channels, pooling)
         first: dict[str, nn.Module] = {"colour": InColour(), "conv1": _Convolution(3, 64, 7, stride=2)}
         second: dict[str, nn.Module] = {
             "maxpool1": nn.MaxPool2d(3, stride=2, ceil_mode=True),

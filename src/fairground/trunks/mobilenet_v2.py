@@ -17,7 +17,7 @@ from collections import OrderedDict
 
 from torch import Tensor, nn
 
-from fairground.contracts.model import InColour, PhotoTrunk, PublishedWeights
+from fairground.contracts.model import InColour, PhotoTrunk, Pooling, PublishedWeights
 from fairground.trunks._weights import load_weights
 
 #: each stage's number of blocks, stride and width
@@ -37,8 +37,10 @@ class MobilenetV2Trunk(PhotoTrunk):
         ),
     )
 
-    def __init__(self, *, channels: int, weights: str | None = None, weights_sha256: str = "") -> None:
-        super().__init__(channels)
+    def __init__(
+        self, *, channels: int, weights: str | None = None, weights_sha256: str = "", pooling: Pooling = "avg"
+    ) -> None:
+        super().__init__(channels, pooling)
         stem = nn.Sequential(*_convolution(3, 32, size=3, stride=2), nn.ReLU6(inplace=True))
         stages: list[nn.Module] = [nn.Sequential(OrderedDict(colour=InColour(), features=_numbered(0, [stem])))]
         before, number = 32, 1

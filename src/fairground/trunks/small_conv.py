@@ -16,15 +16,15 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from fairground.contracts.model import Trunk, require
+from fairground.contracts.model import Pooling, Trunk, require
 from fairground.trunks._conv_norm import Chain
 
 
 class SmallConvTrunk(Trunk):
     """`widths` is the number of channels of each block; `channels` that of the images."""
 
-    def __init__(self, *, channels: int, widths: Sequence[int] = (32, 64, 128, 128)) -> None:
-        super().__init__()
+    def __init__(self, *, channels: int, widths: Sequence[int] = (32, 64, 128, 128), pooling: Pooling = "avg") -> None:
+        super().__init__(pooling=pooling)
         refusal = f"small_conv.widths must be positive whole numbers, one per block; got {list(widths)}"
         require(len(widths) > 0 and all(isinstance(width, int) and width > 0 for width in widths), refusal)
         inputs = [channels, *widths[:-1]]
