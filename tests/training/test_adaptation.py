@@ -11,7 +11,7 @@ from fairground.functional.principal_components import principal_axes, principal
 from fairground.recommendation.candidates import Candidate, plain
 from fairground.recommendation.cross_validation import ClassFolds, cross_validate
 from fairground.spec import ALL, load_run
-from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench
+from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench, round_robin
 from fairground.training.stage_cache import PLAIN
 from tests.commands.quick_race import write_features
 from tests.datasets.pictures import class_folders
@@ -128,6 +128,14 @@ def made(tmp_path, monkeypatch):
     root = class_folders(tmp_path / "photos", [f"class {number}" for number in range(8)], per_class=20)
     base = {"data.root": str(root), "split": "random_halves", **PHOTOGRAPHS}
     return root, lambda: Workbench(load_run(protocol="photographs", overrides=base), is_small=False)
+
+
+def test_every_beginning_of_the_order_has_pairs_of_all_classes():
+    labels = np.repeat(np.arange(5), 10)
+    order = round_robin(np.arange(50) + 7, labels, 0)
+    assert sorted(order) == list(range(7, 57))
+    assert np.bincount(labels[order[:10] - 7]).tolist() == [2] * 5
+    assert np.bincount(labels[order[:20] - 7]).tolist() == [4] * 5
 
 
 def test_embedding_stops_with_the_time_and_continues_where_it_was(made):
