@@ -15,6 +15,15 @@ def distance(a, b):
     return int(count_bits((fingerprint_bits(a) ^ fingerprint_bits(b))[None])[0])
 
 
+def test_bits_are_where_the_picture_gets_brighter_to_the_right():
+    shades = np.tile(np.arange(17, dtype=np.uint8) * 10, (16, 1))
+    rising, falling = Image.fromarray(shades), Image.fromarray(shades[:, ::-1].copy())
+    assert count_bits(fingerprint_bits(rising)[None]).tolist() == [256]
+    assert count_bits(fingerprint_bits(falling)[None]).tolist() == [0]
+    shades[0, 1:] = 0
+    assert count_bits(fingerprint_bits(Image.fromarray(shades))[None]).tolist() == [240]
+
+
 def test_recompressed_resized_and_darkened_copies_are_near_and_other_pictures_far():
     for seed in range(10):
         image = pattern(seed)
