@@ -9,9 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.audit import copies
-from fairground.audit.copies import AuditRows, Copies, Progress
-from fairground.audit.label_errors import LabelSuspect
+from fairground.audit import AuditRows, Copies, LabelSuspect, Progress, copies
 from fairground.contracts.dataset import Dataset, ImageTable
 from fairground.errors import require
 from fairground.files import shown, write_atomically

@@ -15,9 +15,7 @@ from fairground.errors import DataError, require
 from fairground.spec import declared, find, load_run, nearest, parse_overrides
 
 if TYPE_CHECKING:
-    from fairground.audit.audit import Audit
-    from fairground.audit.copies import AuditRows, Copies
-    from fairground.audit.label_errors import LabelSuspect
+    from fairground.audit import Audit, AuditRows, Copies, LabelSuspect
 
 #: unreadable files and suspects printed, and images per class next to a suspect on the page
 _UNREADABLE_SHOWN, _SUSPECTS_SHOWN, _EXAMPLES = 20, 10, 4

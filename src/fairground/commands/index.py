@@ -4,17 +4,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fairground.commands import (
-    DATA_HELP,
-    HOME,
-    MODEL_HELP,
-    Answer,
-    Device,
-    Home,
-    Quiet,
-    SkipUnreadable,
-    readable_inputs,
-)
+from fairground.commands import HOME, Answer, Device, Home, Quiet
+from fairground.commands.embed import DATA_HELP, MODEL_HELP, SkipUnreadable, readable_inputs
 
 if TYPE_CHECKING:
     from fairground.deploy.index_folder import IndexChange

@@ -28,8 +28,7 @@ def watch(
 
     Or, from another machine: fairground watch --host 0.0.0.0
     """
-    from fairground.reporting.live_pages import Watch, choose
-    from fairground.reporting.watch_server import WatchServer
+    from fairground.reporting import Watch, WatchServer, choose
 
     watched = Watch(home.absolute(), choose(words, home))
     with WatchServer(host, port, watched) as server:

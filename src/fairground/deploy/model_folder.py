@@ -23,8 +23,7 @@ from fairground.evaluation.embed import embed
 from fairground.files import read_bytes, read_text, write_atomically
 from fairground.records import RunFolder, Store, array_names, read_arrays, resolve_run, stored_spec
 from fairground.spec.run_spec import ComponentSpec, RunSpec, TrainingSpec
-from fairground.training import Assembled, InputProfile, build, build_model, device_named, from_bytes, to_bytes
-from fairground.training.measure import view_of
+from fairground.training import Assembled, InputProfile, build, build_model, device_named, from_bytes, to_bytes, view_of
 from fairground.training.stored_runs import missing_place, read_profile, reopen, selected_weights
 
 WEIGHTS = "weights.safetensors"

@@ -18,11 +18,10 @@ from fairground.errors import DataError, require
 from fairground.evaluation import checked_arrays
 from fairground.evaluation import relevant_references as relevant
 from fairground.functional import normalize, singular_values
-from fairground.retrieval import DeviceSearchPlan, count_pairs, neighbours, rank_on_device, ranks
+from fairground.retrieval import DeviceSearchPlan, SearchPlan, count_pairs, neighbours, rank_on_device, ranks
 from fairground.retrieval.contingency import contingency
 from fairground.retrieval.duplicate_rows import find_duplicate_rows
 from fairground.retrieval.kmeans import Clusters, kmeans
-from fairground.retrieval.search_plan import SearchPlan
 from fairground.retrieval.tiles import Tiles, edge_for, normalise_rows
 
 Distance = Literal["cosine", "euclidean"]

@@ -1,12 +1,11 @@
 """Weights that make distances of negatives equally likely, as in distance-weighted sampling."""
 
 import torch
-from torch import Tensor
 
 from fairground.functional.pair_distances import normalize, squared_distances
 
 
-def inverse_density(squares: Tensor, dimension: int) -> Tensor:
+def inverse_density(squares: torch.Tensor, dimension: int) -> torch.Tensor:
     """Return -log q(d), up to a constant, of squared distances between random points of the sphere in R^dimension.
 
     q(d) is proportional to d^(D-2) (1 - d^2/4)^((D-3)/2).
@@ -14,7 +13,7 @@ def inverse_density(squares: Tensor, dimension: int) -> Tensor:
     return (1 - dimension / 2) * squares.log() - (dimension - 3) / 2 * torch.log1p(-squares / 4)
 
 
-def distance_weights(embeddings: Tensor, negative: Tensor, *, lo: float, hi: float | None) -> Tensor:
+def distance_weights(embeddings: torch.Tensor, negative: torch.Tensor, *, lo: float, hi: float | None) -> torch.Tensor:
     """Return 1/q(d) for the negatives (n, n) of every row, scaled by the row's largest; 0 elsewhere and from `hi` on.
 
     Distances count as at least `lo`. The scale is the row's own: under one scale for all rows a single near-duplicate

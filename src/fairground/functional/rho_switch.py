@@ -3,7 +3,6 @@
 from typing import Literal
 
 import torch
-from torch import Tensor
 
 from fairground.contracts.loss import Triplets
 from fairground.functional import classmates, draw_below, fractions, positive_at
@@ -12,7 +11,7 @@ Reading = Literal["code", "replace", "swap"]
 
 
 def switch_triplets(
-    triplets: Triplets, labels: Tensor, *, chance: float, reading: Reading, generator: torch.Generator | None
+    triplets: Triplets, labels: torch.Tensor, *, chance: float, reading: Reading, generator: torch.Generator | None
 ) -> Triplets:
     """Return the triplets, those of each anchor switched together with probability `chance`.
 

@@ -10,8 +10,6 @@ softly.
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
-from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from fairground.contracts.kernel_or_formula import is_eager
@@ -23,15 +21,15 @@ RANK_BLOCK = 2**24
 class SoftBins(NamedTuple):
     """What the values of each bin (..., n_bins) give to its `lower` and to its `upper` node."""
 
-    lower: Tensor
-    upper: Tensor
+    lower: torch.Tensor
+    upper: torch.Tensor
 
-    def histogram(self) -> Tensor:
+    def histogram(self) -> torch.Tensor:
         """Return the weight at every node (..., n_bins + 1)."""
-        return functional.pad(self.lower, (0, 1)) + functional.pad(self.upper, (1, 0))
+        return torch.nn.functional.pad(self.lower, (0, 1)) + torch.nn.functional.pad(self.upper, (1, 0))
 
 
-def soft_bins(positions: Tensor, weights: Tensor, n_bins: int) -> SoftBins:
+def soft_bins(positions: torch.Tensor, weights: torch.Tensor, n_bins: int) -> SoftBins:
     """Return the shares of positions (..., m), which lie in [0, n_bins] and count as their weights (..., m) say."""
     # The last node belongs to the last bin. What is not a number goes to bin 0, as a fraction that is none: the sums
     # then say so, where a bin out of range would be an error.
@@ -43,7 +41,7 @@ def soft_bins(positions: Tensor, weights: Tensor, n_bins: int) -> SoftBins:
     )
 
 
-def soft_ranks(similarities: Tensor, among: Tensor, temperature: float) -> Tensor:
+def soft_ranks(similarities: torch.Tensor, among: torch.Tensor, temperature: float) -> torch.Tensor:
     """Return 1 + sum_{j != p} among_aj sigmoid((s_aj - s_ap) / temperature) for all (a, p).
 
     `among` (m, n, n) holds m choices of whom to rank among, and the ranks are (m, n, n). Memory stays O(m n^2): more
@@ -61,7 +59,7 @@ def soft_ranks(similarities: Tensor, among: Tensor, temperature: float) -> Tenso
     return 1 + torch.cat(blocks, 2) - among / 2
 
 
-def _n_above(similarities: Tensor, own: Tensor, among: Tensor, temperature: float) -> Tensor:
+def _n_above(similarities: torch.Tensor, own: torch.Tensor, among: torch.Tensor, temperature: float) -> torch.Tensor:
     """Return the sums (m, n, b) for the similarities (n, b) of b columns."""
     above = ((similarities.unsqueeze(1) - own.unsqueeze(2)) / temperature).sigmoid()
     return torch.einsum("apj,maj->map", above, among)

@@ -1,1 +1,5 @@
 """The same mathematics, fast on a processor."""
+
+from fairground.spec.catalogue import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

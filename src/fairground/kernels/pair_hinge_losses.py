@@ -13,9 +13,7 @@ from torch import Tensor
 
 from fairground.contracts import KernelResult, LossInputs, Pairs, Triplets, as_pairs
 from fairground.functional.memory_blocks import is_held
-from fairground.kernels import vector_gradients
-from fairground.kernels.batch_pairs import ClassOrder, class_order
-from fairground.kernels.tuple_hinge_losses import mean_of, triplet_hinges
+from fairground.kernels import ClassOrder, class_order, mean_of, triplet_hinges, vector_gradients
 from fairground.kernels.vector_gradients import SUMS, kernel_of_distances, kernel_of_listed_distances, kernel_of_vectors
 
 #: the least sum of squares that the SNR loss takes a centred anchor to have

@@ -10,8 +10,7 @@ from torch import Tensor
 
 from fairground.contracts.kernel_or_formula import KernelResult, LossInputs
 from fairground.functional.pairs import pair_masks
-from fairground.kernels.batch_pairs import class_order
-from fairground.kernels.vector_gradients import kernel_of_products, no_gradient
+from fairground.kernels import class_order, kernel_of_products, no_gradient
 
 
 def smooth_ap(loss: Any, inputs: LossInputs) -> KernelResult:

@@ -8,8 +8,7 @@ import torch
 
 from fairground.contracts import KernelResult, LossInputs, Triplets
 from fairground.functional.memory_blocks import is_held
-from fairground.kernels import vector_gradients
-from fairground.kernels.batch_pairs import ClassOrder, class_order
+from fairground.kernels import ClassOrder, class_order, vector_gradients
 from fairground.kernels.vector_gradients import SUMS, kernel_of_distances, kernel_of_listed_distances
 
 #: the sum of all hinges, how many are above 0, and the gradient (n, n) of the sum by the matrix

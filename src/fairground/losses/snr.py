@@ -25,8 +25,7 @@ from torch import Generator, Tensor
 from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, as_pairs, require
 from fairground.functional import mean_hinges, pair_masks, pair_weights, triplet_hinges, weighted_mean
 from fairground.functional.pair_distances import distances_of_pairs, normalize, squared_distances
-from fairground.kernels import pair_hinge_losses
-from fairground.kernels.pair_hinge_losses import LEAST_SIGNAL
+from fairground.kernels import LEAST_SIGNAL, pair_hinge_losses
 
 
 class SnrLoss(Loss):

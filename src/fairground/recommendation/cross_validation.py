@@ -8,8 +8,7 @@ import torch
 from fairground.errors import DivergedError
 from fairground.evaluation.metric_scores import evaluate_in_detail
 from fairground.spec.adaptation_spec import AdaptationSpec
-from fairground.training.adaptation import Workbench
-from fairground.training.measure import view_of_rows
+from fairground.training import Workbench, view_of_rows
 
 #: classes that validate at once where there are enough: two classes decide nothing
 ENOUGH = 4

@@ -21,10 +21,7 @@ import numpy as np
 import torch
 
 from fairground.comparison.compare_values import compare_values
-from fairground.deploy.embed_images import UsableModel
-from fairground.deploy.match_thresholds import thresholds_of
-from fairground.deploy.metadata import MeasuredScore, Threshold
-from fairground.deploy.model_folder import metadata_of, write_model
+from fairground.deploy import MeasuredScore, Threshold, UsableModel, metadata_of, thresholds_of, write_model
 from fairground.errors import DataError, DivergedError, StoreError, require
 from fairground.evaluation.metric_scores import evaluate_in_detail
 from fairground.files import read_json
@@ -37,14 +34,11 @@ from fairground.recommendation.recommendation_folder import Measurements, Recomm
 from fairground.recommendation.request import Request
 from fairground.recommendation.time_budget import Budget
 from fairground.records.store import Store
-from fairground.reporting.headings import duration, size
-from fairground.reporting.rendering import write_race_page
+from fairground.reporting import duration, size, write_race_page
 from fairground.spec import ALL, AdaptationSpec, to_plain
 from fairground.studies.seal import OPENED
-from fairground.training import checkpoint, measure, stage_cache
+from fairground.training import InputProfile, checkpoint, measure, stage_cache, torch_threads
 from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench
-from fairground.training.device import torch_threads
-from fairground.training.embedding_model import InputProfile
 
 CORES = os.cpu_count() or 1
 #: of the time, what is set aside for embedding the test images at most; beyond that the user is warned

@@ -13,8 +13,7 @@ from typing import Any
 from fairground.comparison import Generality, join_folds
 from fairground.errors import DataError, InputError, require
 from fairground.files import read_json
-from fairground.papers.expected_runs import ensemble_protocol
-from fairground.papers.reproduction import compare_with_published, repeats_of
+from fairground.papers import compare_with_published, ensemble_protocol, repeats_of
 from fairground.records.record import RunRecord, one_of_each_spec
 from fairground.reporting import clean, confidence_of, duration, panels, sentences, shorten, table_formats, write_figure
 from fairground.reporting.figure import FigureInputs, figures_of

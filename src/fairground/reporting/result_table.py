@@ -15,8 +15,7 @@ from fairground.comparison.compare_values import compare_values
 from fairground.comparison.comparison_result import LEVEL, Comparison, GeneralityKind, Interval
 from fairground.errors import InputError, require
 from fairground.records.record import RunRecord, SplitName
-from fairground.reporting import Mark, marks_of
-from fairground.reporting.run_set import ClassScores, Method, methods_of
+from fairground.reporting import ClassScores, Mark, Method, marks_of, methods_of
 from fairground.spec import SeedProcedure, in_unit, nearest
 from fairground.studies.final_runs import WaveStatus, wave_of
 

@@ -16,8 +16,7 @@ from typing import Literal
 from fairground.comparison.seed_waves import Wave, next_wave
 from fairground.errors import DataError
 from fairground.records.record import RunRecord
-from fairground.spec import RunSpec, in_unit, name_of
-from fairground.spec.study_spec import SeedProcedure, StudyJob, StudySpec, jobs_of
+from fairground.spec import RunSpec, SeedProcedure, StudyJob, StudySpec, in_unit, jobs_of, name_of
 from fairground.studies import Request, Requests, Scheduler, Seal, with_procedures
 
 

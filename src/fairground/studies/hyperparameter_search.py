@@ -22,11 +22,10 @@ from typing import TYPE_CHECKING, Literal
 from fairground.records.record import RunRecord
 from fairground.spec import SearchProcedure, StudyJob, Value, name_of
 from fairground.spec.search_ranges import Choice, Integer, LogReal, Range, Real, grid_of, rounded, value_at
-from fairground.studies import Request, Requests, Trial, TrialState, TrialStore
+from fairground.studies import Request, Requests, Trial, TrialState, TrialStore, is_hopeless
 
 if TYPE_CHECKING:
     import optuna
-from fairground.studies import is_hopeless
 
 
 def search(job: StudyJob, trial_store: TrialStore) -> "Requests[list[Trial]]":

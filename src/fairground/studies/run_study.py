@@ -10,21 +10,10 @@ from pathlib import Path
 
 from fairground.records import RunRecord, Store
 from fairground.spec import StudyJob, StudySpec, jobs_of
-from fairground.studies import (
-    JOB,
-    JOIN_JOB,
-    OnRecord,
-    Scheduler,
-    Trial,
-    TrialStore,
-    counts,
-    folder_of,
-    join_folds,
-    search,
-)
+from fairground.studies import JOIN_JOB, Seal, Trial, TrialStore, counts, folder_of, join_folds, search
 from fairground.studies.executors.executor import Executor
 from fairground.studies.final_runs import FinalRuns, WaveStatus, finals_of, run_finals, waves_of
-from fairground.studies.seal import Seal
+from fairground.studies.scheduler import JOB, OnRecord, Scheduler
 from fairground.studies.selection import Selected, select
 
 #: starts an executor of the function named by a dotted path

@@ -7,8 +7,7 @@ from dataclasses import asdict
 from fairground.errors import SealError, require
 from fairground.records.record import RunRecord
 from fairground.records.store import Event, Store
-from fairground.spec import RunSpec, canonical_json
-from fairground.spec.study_spec import StudyJob, StudySpec, study_hash
+from fairground.spec import RunSpec, StudyJob, StudySpec, canonical_json, study_hash
 from fairground.studies import Selected
 
 SELECTED = "settings selected"

@@ -5,8 +5,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fairground.spec import Value
-from fairground.spec.search_ranges import Range, end_of
+from fairground.spec import Range, Value, end_of
 from fairground.studies import Trial, direction_of, frozen
 
 

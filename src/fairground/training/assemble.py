@@ -19,25 +19,17 @@ import numpy as np
 import torch
 from torch import nn
 
-from fairground.contracts import BatchSampler, Head, Miner, Regulariser, Split, SplitRows, Transform, Trunk
+from fairground.contracts import BatchSampler, Head, Loss, Miner, Regulariser, Split, SplitRows, Transform, Trunk
 from fairground.contracts.dataset import Dataset, Images, ImageTable
-from fairground.contracts.loss import Loss
 from fairground.errors import DataError, InputError, require
 from fairground.evaluation.embed import embed_blocks
 from fairground.records.record import KnownBug, PretrainedWeights
 from fairground.spec import Purpose, canonical_json, child_seed, find, nearest
 from fairground.spec.run_spec import ROOM_OF, ComponentSpec, RunSpec, TrainingSpec
-from fairground.training import (
-    ExternalLoss,
-    ExternalMiner,
-    Loader,
-    ProcessGroup,
-    Stepper,
-    device_named,
-    require_chunks_alone,
-)
+from fairground.training import Loader, ProcessGroup, Stepper, device_named, require_chunks_alone
 from fairground.training.embedding_model import EmbeddingModel, InputProfile, n_frozen_stages
 from fairground.training.optimiser import WeightAverage, build_optimiser, require_weights
+from fairground.training.outside_parts import ExternalLoss, ExternalMiner
 
 #: what pytorch-metric-learning calls the arguments that we supply
 _SUPPLIED_ALIASES = {"num_classes": "n_classes", "embedding_size": "embedding_dim"}

@@ -4,8 +4,7 @@ import numpy as np
 import torch
 
 from fairground.contracts import ImageTable
-from fairground.evaluation import EmbeddingView, Evaluation, evaluate_in_detail
-from fairground.evaluation.embed import pretrained_embeddings
+from fairground.evaluation import EmbeddingView, Evaluation, evaluate_in_detail, pretrained_embeddings
 from fairground.training.assemble import Assembled
 
 

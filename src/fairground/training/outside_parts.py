@@ -7,8 +7,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts import Miner
-from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples
+from fairground.contracts import Loss, Miner, Pairs, Triplets, Tuples
 from fairground.errors import require
 
 

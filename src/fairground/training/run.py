@@ -18,12 +18,10 @@ from fairground.files import sweep, write_atomically
 from fairground.records import RunFolder, RunRecord, Score, Selection, SplitName, State, locked, write_arrays
 from fairground.records.training_events import BatchTrained, EpochEnded, Event, Listener, Note
 from fairground.spec import RunSpec, child_seed, method_of, name_of, to_plain
-from fairground.training import ALONE, ProcessGroup, Training, prepare_inputs
+from fairground.training import ALONE, ProcessGroup, SealedRows, Training, gallery_of, prepare_inputs
 from fairground.training.assemble import assemble
 from fairground.training.device import device_details, device_named, reset_peak_memory
-from fairground.training.gallery import gallery_of
 from fairground.training.measure import measure
-from fairground.training.sealed_test import SealedRows
 
 
 def run(

@@ -23,15 +23,8 @@ from fairground.contracts import Augmentation, Images, Mixing, PlannedTransform,
 from fairground.errors import FairgroundError, require
 from fairground.evaluation.embed import embed
 from fairground.records.run_folder import RunFolder
-from fairground.training import (
-    Checkpoints,
-    Snapshot,
-    convert_batch_norms,
-    device_named,
-    from_bytes,
-    gather_shares,
-    to_bytes,
-)
+from fairground.training import convert_batch_norms, device_named, gather_shares
+from fairground.training.checkpoint import Checkpoints, Snapshot, from_bytes, to_bytes
 
 
 class ProcessGroup:

@@ -1,0 +1,58 @@
+# Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.audit.audit import Audit
+from fairground.audit.audit import audit_in_detail
+from fairground.audit.audit import write_clean
+from fairground.audit.audit import write_findings
+from fairground.audit.copies import AuditRows
+from fairground.audit.copies import Copies
+from fairground.audit.copies import CopyPair
+from fairground.audit.copies import ImageScan
+from fairground.audit.copies import MIN_BITS
+from fairground.audit.copies import N_BITS
+from fairground.audit.copies import Progress
+from fairground.audit.copies import THRESHOLD
+from fairground.audit.copies import count_bits
+from fairground.audit.copies import exact_copies
+from fairground.audit.copies import find_near_duplicates
+from fairground.audit.copies import fingerprint_bits
+from fairground.audit.copies import near_copies
+from fairground.audit.copies import scan_images
+from fairground.audit.label_errors import DIM
+from fairground.audit.label_errors import FOLDS
+from fairground.audit.label_errors import LabelSuspect
+from fairground.audit.label_errors import LabelSuspicion
+from fairground.audit.label_errors import SHRINKAGE
+from fairground.audit.label_errors import features_of
+from fairground.audit.label_errors import label_suspects
+from fairground.audit.label_errors import suspect_labels
+from fairground.audit.label_errors import weakness
+
+__all__ = [
+    "Audit",
+    "AuditRows",
+    "Copies",
+    "CopyPair",
+    "DIM",
+    "FOLDS",
+    "ImageScan",
+    "LabelSuspect",
+    "LabelSuspicion",
+    "MIN_BITS",
+    "N_BITS",
+    "Progress",
+    "SHRINKAGE",
+    "THRESHOLD",
+    "audit_in_detail",
+    "count_bits",
+    "exact_copies",
+    "features_of",
+    "find_near_duplicates",
+    "fingerprint_bits",
+    "label_suspects",
+    "near_copies",
+    "scan_images",
+    "suspect_labels",
+    "weakness",
+    "write_clean",
+    "write_findings",
+]

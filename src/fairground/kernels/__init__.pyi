@@ -1,0 +1,114 @@
+# Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.kernels.batch_pairs import BatchPairs
+from fairground.kernels.batch_pairs import ClassOrder
+from fairground.kernels.batch_pairs import MANY
+from fairground.kernels.batch_pairs import PairRule
+from fairground.kernels.batch_pairs import class_order
+from fairground.kernels.batch_pairs import kernel_of_pairs
+from fairground.kernels.batch_pairs import one_random_positive
+from fairground.kernels.depthwise import weight_gradient
+from fairground.kernels.log_sum_losses import RowSums
+from fairground.kernels.log_sum_losses import SAFE
+from fairground.kernels.log_sum_losses import angular
+from fairground.kernels.log_sum_losses import circle
+from fairground.kernels.log_sum_losses import generalised_lifted_structure
+from fairground.kernels.log_sum_losses import group_sums
+from fairground.kernels.log_sum_losses import lifted_structure
+from fairground.kernels.log_sum_losses import multi_similarity
+from fairground.kernels.log_sum_losses import nca
+from fairground.kernels.log_sum_losses import nt_xent
+from fairground.kernels.log_sum_losses import ranked_list
+from fairground.kernels.log_sum_losses import row_sums_
+from fairground.kernels.log_sum_losses import sup_con
+from fairground.kernels.log_sum_losses import tuplet_margin
+from fairground.kernels.log_sum_losses import tuplets_
+from fairground.kernels.pair_hinge_losses import LEAST_SIGNAL
+from fairground.kernels.pair_hinge_losses import contrastive
+from fairground.kernels.pair_hinge_losses import hinge_gradient
+from fairground.kernels.pair_hinge_losses import margin
+from fairground.kernels.pair_hinge_losses import row_hinges
+from fairground.kernels.pair_hinge_losses import snr
+from fairground.kernels.ranking_losses import fast_ap
+from fairground.kernels.ranking_losses import histogram
+from fairground.kernels.ranking_losses import recall_at_k
+from fairground.kernels.ranking_losses import smooth_ap
+from fairground.kernels.tuple_hinge_losses import TupleHinges
+from fairground.kernels.tuple_hinge_losses import mean_of
+from fairground.kernels.tuple_hinge_losses import quadruplet
+from fairground.kernels.tuple_hinge_losses import quadruplet_hinges
+from fairground.kernels.tuple_hinge_losses import triplet
+from fairground.kernels.tuple_hinge_losses import triplet_hinges
+from fairground.kernels.vector_gradients import Listed
+from fairground.kernels.vector_gradients import ListedRule
+from fairground.kernels.vector_gradients import Rule
+from fairground.kernels.vector_gradients import SUMS
+from fairground.kernels.vector_gradients import distances
+from fairground.kernels.vector_gradients import distances_from_products
+from fairground.kernels.vector_gradients import gradient_by_products
+from fairground.kernels.vector_gradients import kernel_of_distances
+from fairground.kernels.vector_gradients import kernel_of_listed_distances
+from fairground.kernels.vector_gradients import kernel_of_products
+from fairground.kernels.vector_gradients import kernel_of_vectors
+from fairground.kernels.vector_gradients import mean_hinge
+from fairground.kernels.vector_gradients import no_gradient
+from fairground.kernels.vector_gradients import normalize
+from fairground.kernels.vector_gradients import normalize_rows
+from fairground.kernels.vector_gradients import squared_distances
+
+__all__ = [
+    "BatchPairs",
+    "ClassOrder",
+    "LEAST_SIGNAL",
+    "Listed",
+    "ListedRule",
+    "MANY",
+    "PairRule",
+    "RowSums",
+    "Rule",
+    "SAFE",
+    "SUMS",
+    "TupleHinges",
+    "angular",
+    "circle",
+    "class_order",
+    "contrastive",
+    "distances",
+    "distances_from_products",
+    "fast_ap",
+    "generalised_lifted_structure",
+    "gradient_by_products",
+    "group_sums",
+    "hinge_gradient",
+    "histogram",
+    "kernel_of_distances",
+    "kernel_of_listed_distances",
+    "kernel_of_pairs",
+    "kernel_of_products",
+    "kernel_of_vectors",
+    "lifted_structure",
+    "margin",
+    "mean_hinge",
+    "mean_of",
+    "multi_similarity",
+    "nca",
+    "no_gradient",
+    "normalize",
+    "normalize_rows",
+    "nt_xent",
+    "one_random_positive",
+    "quadruplet",
+    "quadruplet_hinges",
+    "ranked_list",
+    "recall_at_k",
+    "row_hinges",
+    "row_sums_",
+    "smooth_ap",
+    "snr",
+    "squared_distances",
+    "sup_con",
+    "triplet",
+    "triplet_hinges",
+    "tuplet_margin",
+    "tuplets_",
+    "weight_gradient",
+]

@@ -1,0 +1,80 @@
+# Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.papers.expected_runs import ExpectedRuns
+from fairground.papers.expected_runs import FREE
+from fairground.papers.expected_runs import Mismatch
+from fairground.papers.expected_runs import TRAINING
+from fairground.papers.expected_runs import coverage_of
+from fairground.papers.expected_runs import coverage_table
+from fairground.papers.expected_runs import ensemble_protocol
+from fairground.papers.expected_runs import mismatches
+from fairground.papers.expected_runs import table_of
+from fairground.papers.published_numbers import CLASSICS
+from fairground.papers.published_numbers import Claim
+from fairground.papers.published_numbers import ClaimedGain
+from fairground.papers.published_numbers import PublishedRow
+from fairground.papers.published_numbers import PublishedTable
+from fairground.papers.published_numbers import SPREADS
+from fairground.papers.published_numbers import SelectedOn
+from fairground.papers.published_numbers import Spread
+from fairground.papers.published_numbers import claimed_gain
+from fairground.papers.published_numbers import claims_on
+from fairground.papers.published_numbers import published_errata
+from fairground.papers.published_numbers import published_papers
+from fairground.papers.published_numbers import published_rows
+from fairground.papers.published_numbers import published_tables
+from fairground.papers.published_numbers import published_years
+from fairground.papers.published_numbers import read_csv
+from fairground.papers.reproduction import Obstacle
+from fairground.papers.reproduction import Outcome
+from fairground.papers.reproduction import PublishedVerdict
+from fairground.papers.reproduction import RESOLUTION
+from fairground.papers.reproduction import UNTRAINED
+from fairground.papers.reproduction import compare_with_published
+from fairground.papers.reproduction import obstacles
+from fairground.papers.reproduction import published_interval
+from fairground.papers.reproduction import repeats_of
+from fairground.papers.reproduction import rows_for
+from fairground.papers.reproduction import verdict_of
+from fairground.papers.reproduction import verdict_on_values
+from fairground.papers.reproduction import without_fold
+
+__all__ = [
+    "CLASSICS",
+    "Claim",
+    "ClaimedGain",
+    "ExpectedRuns",
+    "FREE",
+    "Mismatch",
+    "Obstacle",
+    "Outcome",
+    "PublishedRow",
+    "PublishedTable",
+    "PublishedVerdict",
+    "RESOLUTION",
+    "SPREADS",
+    "SelectedOn",
+    "Spread",
+    "TRAINING",
+    "UNTRAINED",
+    "claimed_gain",
+    "claims_on",
+    "compare_with_published",
+    "coverage_of",
+    "coverage_table",
+    "ensemble_protocol",
+    "mismatches",
+    "obstacles",
+    "published_errata",
+    "published_interval",
+    "published_papers",
+    "published_rows",
+    "published_tables",
+    "published_years",
+    "read_csv",
+    "repeats_of",
+    "rows_for",
+    "table_of",
+    "verdict_of",
+    "verdict_on_values",
+    "without_fold",
+]
