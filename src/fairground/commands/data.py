@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from fairground import deploy, loading, reporting, training
 from fairground.commands import Answer, AnyPath, Quiet, Verbatim, counted, data_overrides, options_of
 from fairground.errors import DataError, require
 from fairground.spec import declared, find, load_run, nearest, parse_overrides
@@ -55,12 +56,12 @@ def check(
     spec = load_run(overrides={**data_overrides(path, dataset), **changes})
     split = spec.split if any(key.partition(".")[0] == "split" for key in changes) else None
     from fairground.audit import audit, label_errors
-    from fairground.loading.image_dataset import ImageFiles
     from fairground.spec.run_names import data_name
-    from fairground.training.assemble import build
 
     with counted("looking at images", is_quiet=quiet) as tell:
-        found, rows = audit.audit_in_detail(build("data", spec.data), split, lambda done, of: tell("", done, of))
+        found, rows = audit.audit_in_detail(
+            training.build("data", spec.data), split, lambda done, of: tell("", done, of)
+        )
         suspects = None
         if labels or page is not None:
             suspects = label_errors.label_suspects(rows, partial(tell, "judging labels"))
@@ -69,7 +70,7 @@ def check(
         written.append(f"wrote {csv}: {audit.write_findings(rows, suspects or (), csv):,} findings")
     if clean is not None:
         refusal = "--write-clean lists image files; this data set has none: use --csv to see the copies"
-        require(isinstance(rows.table.images, ImageFiles), refusal)
+        require(isinstance(rows.table.images, loading.ImageFiles), refusal)
         n = audit.write_clean(rows, clean)
         how = f"train on it with data=table data.path={clean}"
         written.append(f"wrote {clean}: {n:,} of {len(rows.part_of):,} images; {how}")
@@ -132,13 +133,13 @@ def _copies(what: str, copies: "Copies") -> Iterator[str]:
 
 def _suspect_lines(suspects: Sequence["LabelSuspect"], n_images: int) -> Iterator[str]:
     from fairground.audit.label_errors import weakness
-    from fairground.reporting.headings import clean
 
     yield f"  suspect labels: {len(suspects):,} of {n_images:,} images are nearer to another class than to their own"
     if weak := weakness(len(suspects), n_images):
         yield f"    ({weak})"
     for one in suspects[:_SUSPECTS_SHOWN]:
-        yield f"    '{clean(one.name)}' labelled '{clean(one.label)}', nearer to '{clean(one.suggested)}'"
+        name, label, suggested = map(reporting.clean, (one.name, one.label, one.suggested))
+        yield f"    '{name}' labelled '{label}', nearer to '{suggested}'"
     if len(suspects) > _SUSPECTS_SHOWN:
         yield f"    and {len(suspects) - _SUSPECTS_SHOWN:,} more: --page shows them, --csv lists all"
 
@@ -147,8 +148,6 @@ def _write_page(rows: "AuditRows", suspects: Sequence["LabelSuspect"], out: Path
     import numpy as np
 
     from fairground.audit.label_errors import weakness
-    from fairground.deploy.thumbnails import thumbnail
-    from fairground.reporting.rendering import MOST, write_suspects
 
     table = rows.table
     is_sound = np.ones(len(table.labels), bool)
@@ -156,18 +155,19 @@ def _write_page(rows: "AuditRows", suspects: Sequence["LabelSuspect"], out: Path
     is_sound[list(rows.scans.faults)] = False
 
     def shown(row: int) -> dict[str, object]:
-        return {"name": rows.names[row], "picture": thumbnail(table.images, row)}
+        return {"name": rows.names[row], "picture": deploy.thumbnail(table.images, row)}
 
     def examples(name: str) -> dict[str, object]:
         chosen = np.flatnonzero((table.labels == table.class_names.index(name)) & is_sound)[:_EXAMPLES]
         return {"name": name, "pictures": [shown(int(row)) for row in chosen]}
 
     first = [
-        {**shown(one.row), "own": examples(one.label), "suggested": examples(one.suggested)} for one in suspects[:MOST]
+        {**shown(one.row), "own": examples(one.label), "suggested": examples(one.suggested)}
+        for one in suspects[: reporting.MOST]
     ]
     n_images = len(rows.readable)
     weak = weakness(len(suspects), n_images)
-    return write_suspects(first, n_found=len(suspects), n_images=n_images, weakness=weak, out=out)
+    return reporting.write_suspects(first, n_found=len(suspects), n_images=n_images, weakness=weak, out=out)
 
 
 def get_data(
@@ -183,11 +183,9 @@ def get_data(
     `sources` are mirrors' URLs, or archives on this disk, one for each file. What was fetched before a broken
     connection or a kill is not fetched again. A folder that is there already is only counted.
     """
-    from fairground.loading.downloads import DOWNLOADS, fetch_dataset, files_to_get
-
-    known = f"there are {', '.join(DOWNLOADS)}.{nearest(name, DOWNLOADS)}"
-    require(name in DOWNLOADS, f"no data set '{name}' can be fetched; {known}")
-    target, files = Path(to or f"data/{name}").expanduser(), files_to_get(name, [str(one) for one in sources])
+    known = f"there are {', '.join(loading.DOWNLOADS)}.{nearest(name, loading.DOWNLOADS)}"
+    require(name in loading.DOWNLOADS, f"no data set '{name}' can be fetched; {known}")
+    target, files = Path(to or f"data/{name}").expanduser(), loading.files_to_get(name, [str(one) for one in sources])
 
     def check(folder: Path) -> None:
         find("datasets", name)(root=str(folder), subset=subset).load()
@@ -201,10 +199,10 @@ def get_data(
     if not quiet:
         sizes = (_size(one.n_bytes) if one.n_bytes else "size not known" for one in files)
         places = ", ".join(f"{place} ({size})" for place, size in zip(files.values(), sizes, strict=True))
-        about = f"{declared('datasets', name, 'title', name)} from {places}\nlicence: {DOWNLOADS[name].licence}"
+        about = f"{declared('datasets', name, 'title', name)} from {places}\nlicence: {loading.DOWNLOADS[name].licence}"
         print(f"{about}\ninto: {target.absolute()}", file=sys.stderr)
     with counted(f"getting {name}", is_quiet=quiet) as tell:
-        fetch_dataset(files, target, check=check, tell=tell)
+        loading.fetch_dataset(files, target, check=check, tell=tell)
     return target
 
 
@@ -227,17 +225,16 @@ def get_command(
         command += " data.subset=true" if settings["subset"] else ""
         lines = [f"{name} is in {folder}", Verbatim(f"next: {command}")]
         return Answer({"folder": str(folder), "next": command}, lines)
-    from fairground.loading.downloads import DOWNLOADS
 
     lines = []
-    for key, one in DOWNLOADS.items():
+    for key, one in loading.DOWNLOADS.items():
         lines.append(f"{key}: {declared('datasets', key, 'title', key)}; licence: {one.licence}")
         for file in (file for way in one.ways for file in way):
             sums = [f"{kind} {value}" for kind, value in (("SHA-256", file.sha256), ("MD5", file.md5)) if value]
             size = _size(file.n_bytes) if file.n_bytes else "size not known"
             lines.append(Verbatim(f"  {file.file}, {size}, {file.address or 'by --from only'}"))
             lines.append(Verbatim(f"    {sums[0] if sums else 'checksum not known'}"))
-    return Answer({name: asdict(one) for name, one in DOWNLOADS.items()}, lines)
+    return Answer({name: asdict(one) for name, one in loading.DOWNLOADS.items()}, lines)
 
 
 def caches(
@@ -250,11 +247,9 @@ def caches(
 
     Examples: fairground data caches · fairground data caches --older-than 30d
     """
-    from fairground.loading.prepared_images import find_cache, list_caches, remove_cache
-
-    found = list_caches()
+    found = loading.list_caches()
     # All are looked up before any is removed: a mistyped key removes nothing.
-    chosen = [find_cache(found, key) for key in remove or []]
+    chosen = [loading.find_cache(found, key) for key in remove or []]
     if older_than is not None:
         asked = re.fullmatch(r"(\d+)([hdw])", older_than.strip().lower())
         require(asked is not None, f"--older-than takes a whole number with h, d or w, like 30d; got '{older_than}'")
@@ -263,7 +258,7 @@ def caches(
         limit = datetime.now().timestamp() - 3600 * hours
         chosen += [entry for entry in found if entry.last_used < limit and entry not in chosen]
     for entry in chosen:
-        remove_cache(entry)
+        loading.remove_cache(entry)
     left = [entry for entry in found if entry not in chosen]
 
     def lines() -> Iterator[str]:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from fairground import deploy
 from fairground.commands import HOME, Answer, Device, Home, Quiet, counted
 
 if TYPE_CHECKING:
@@ -38,11 +39,9 @@ def embed(
 
     Example: fairground embed my_model my_photos -o embeddings.npz
     """
-    from fairground.deploy import embed_to_file, open_model
-
-    opened = open_model(model, home=home, measured=False, device=device)
+    opened = deploy.open_model(model, home=home, measured=False, device=device)
     with readable_inputs(data, "embedding", is_quiet=quiet, skip_unreadable=skip_unreadable) as (inputs, tell):
-        embed_to_file(opened, inputs, out, raw=raw, tell=lambda done, of: tell("embedding", done, of))
+        deploy.embed_to_file(opened, inputs, out, raw=raw, tell=lambda done, of: tell("embedding", done, of))
     width = opened.metadata.embedding_dim
     known = "" if inputs.labels is None else f" of {len(set(inputs.labels.tolist()))} classes"
     found = {"file": str(out), "n": len(inputs), "embedding_dim": width}
@@ -58,22 +57,21 @@ def readable_inputs(
 
     Unreadable images are left out and named if `skip_unreadable`; otherwise the first one is refused with all others.
     """
-    from fairground.deploy.inputs import listed, read_inputs, unreadable, without
     from fairground.errors import DataError
 
-    inputs = read_inputs(data)
+    inputs = deploy.read_inputs(data)
     with counted(title, is_quiet=is_quiet) as tell:
 
         def faults() -> dict[str, str]:
-            return unreadable(inputs, lambda done, of: tell("looking for unreadable pictures", done, of))
+            return deploy.unreadable(inputs, lambda done, of: tell("looking for unreadable pictures", done, of))
 
         if skip_unreadable and (found := faults()):
-            inputs = without(inputs, found)
-            print(f"left out: {listed(found)}", file=sys.stderr)
+            inputs = deploy.without(inputs, found)
+            print(f"left out: {deploy.listed(found)}", file=sys.stderr)
         try:
             yield inputs, tell
         except DataError as error:
             if not (found := faults()):
                 raise
-            which = f"of {len(inputs)} pictures {listed(found)}"
+            which = f"of {len(inputs)} pictures {deploy.listed(found)}"
             raise DataError(f"{which}\nMove them away, or pass --skip-unreadable.") from error

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from fairground import records, reporting, studies, training
 from fairground.commands import HOME, Answer, Device, Home, Metrics, Quiet, spinner, split_names
 from fairground.errors import require
 
@@ -29,33 +30,29 @@ def evaluate(
     Examples: fairground evaluate 3f2a --split test --metrics recall@1,nmi · fairground evaluate laptop/mlrc --split
     test --ensemble
     """
-    from fairground.records.find_run import resolve_run
-    from fairground.reporting.headings import with_unit
-    from fairground.studies.study_folder import find_begun
-    from fairground.training.stored_runs import evaluate_stored
-
     asked = split_names(metrics) or None
-    study = find_begun(home, run)
+    study = studies.find_begun(home, run)
     if study is not None:
         require(not ensemble or split == "test", "--ensemble joins models on the test classes: add --split test")
         return _evaluate_study(study, home, split=split, metrics=asked, is_joined=ensemble, device=device)
     require(not ensemble, f"--ensemble is for studies, and there is no study '{run}' in {home}")
     with spinner(f"measuring on the {split} split", is_quiet=quiet):
-        scores = evaluate_stored(home, resolve_run(home, run), split=split, metrics=asked, device=device)
-    return Answer(scores, [f"{split} {name}  {with_unit(name, value)}" for name, value in scores.items()])
+        scores = training.evaluate_stored(
+            home, records.resolve_run(home, run), split=split, metrics=asked, device=device
+        )
+    return Answer(scores, [f"{split} {name}  {reporting.with_unit(name, value)}" for name, value in scores.items()])
 
 
 def _evaluate_study(
     study: "StudySpec", home: Path, *, split: Split, metrics: Sequence[str] | None, is_joined: bool, device: str
 ) -> Answer:
-    from fairground.records.store import Store
-    from fairground.reporting import intervals_of, with_unit
-    from fairground.studies import Seal, results_so_far
 
     # Refuses while the test split is sealed: the final models exist only after selection.
-    results = results_so_far(study, home=home)
+    results = studies.results_so_far(study, home=home)
     if split == "test":
-        Seal(Store(home), study).note_opening(f"evaluated again, metrics {', '.join(metrics or ['as asked'])}")
+        studies.Seal(records.Store(home), study).note_opening(
+            f"evaluated again, metrics {', '.join(metrics or ['as asked'])}"
+        )
     found: list[tuple[JobResult, dict[str, list[dict[str, float]]]]] = []
     for result in results:
         n_folds = len(result.job.study.folds.used)
@@ -67,12 +64,12 @@ def _evaluate_study(
         found.append((result, scores))
 
     def lines() -> Iterator[str]:
-        intervals = intervals_of(found)
+        intervals = reporting.intervals_of(found)
         for result, scores in found:
             for how in scores:
                 for metric, span in intervals[result.job.label, how].items():
-                    spread = "" if span.half_width is None else f" ± {with_unit(metric, span.half_width)}"
-                    mean = with_unit(metric, span.mean)
+                    spread = "" if span.half_width is None else f" ± {reporting.with_unit(metric, span.half_width)}"
+                    mean = reporting.with_unit(metric, span.mean)
                     yield f"{result.job.label}  {how}  {split} {metric}  {mean}{spread}  (n = {span.n})"
 
     labels = ({"data": r.job.data.label, "method": r.job.method.label, "split": split} for r, _ in found)
@@ -83,20 +80,16 @@ def _scores(
     runs: Sequence["RunRecord"], home: Path, split: Split, metrics: Sequence[str] | None, device: str
 ) -> dict[str, float]:
     """Return the scores of one repeat, averaged over its folds."""
-    from fairground.training.stored_runs import evaluate_stored
-
     if metrics is None:
         each = [{score.metric: score.value for score in run.scores if score.split == split} for run in runs]
     else:
-        each = [evaluate_stored(home, run.name, split=split, metrics=metrics, device=device) for run in runs]
+        each = [training.evaluate_stored(home, run.name, split=split, metrics=metrics, device=device) for run in runs]
     return {metric: sum(one[metric] for one in each) / len(each) for metric in each[0]}
 
 
 def _joined_scores(runs: Sequence["RunRecord"], home: Path, metrics: Sequence[str] | None) -> dict[str, float]:
     """Return the scores of one repeat with its fold models joined."""
-    from fairground.training.stored_runs import ensemble_job
-
     spec: dict[str, Any] = dict(runs[0].spec)
     if metrics is not None:
         spec["evaluation"] = {**spec["evaluation"], "metrics": list(metrics), "select_by": metrics[0]}
-    return dict(ensemble_job({"runs": [run.name for run in runs], "home": str(home), "spec": spec})["scores"])
+    return dict(training.ensemble_job({"runs": [run.name for run in runs], "home": str(home), "spec": spec})["scores"])

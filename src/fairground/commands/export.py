@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
+from fairground import deploy
 from fairground.commands import HOME, MODEL_HELP, Answer, Device, Home
 
 
@@ -21,9 +22,7 @@ def export(
 
     Example: fairground export 3f2a -o my_model --onnx
     """
-    from fairground.deploy.model_folder import open_model, write_model
-
-    metadata = write_model(open_model(model, home=home, device=device), out, onnx=onnx)
+    metadata = deploy.write_model(deploy.open_model(model, home=home, device=device), out, onnx=onnx)
 
     def lines() -> Iterator[str]:
         numbers = f"{metadata.trunk.name} to {metadata.embedding_dim} numbers"

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from fairground import deploy
 from fairground.commands import HOME, Answer, Device, Home, Quiet
 from fairground.commands.embed import DATA_HELP, MODEL_HELP, SkipUnreadable, readable_inputs
 
@@ -28,11 +29,9 @@ def build(
 
     Examples: fairground index build my_model my_photos -o my_index · fairground index my_model my_photos -o my_index
     """
-    from fairground.deploy import build_index, open_model
-
-    opened = open_model(model, home=home, device=device)
+    opened = deploy.open_model(model, home=home, device=device)
     with readable_inputs(data, "indexing", is_quiet=quiet, skip_unreadable=skip_unreadable) as (inputs, tell):
-        built = build_index(opened, inputs, out, tell=tell)
+        built = deploy.build_index(opened, inputs, out, tell=tell)
     example = "picture.jpg" if inputs.images.is_picture else "features.npz"
     line = f"wrote {out}: {len(built):,} rows; search it with `fairground query {out} {example}`"
     return Answer({"folder": str(out), "n": len(built)}, [line])
@@ -50,10 +49,8 @@ def add(
 
     Examples: fairground index add my_index new_photos · fairground index add my_index changed_photos --replace
     """
-    from fairground.deploy.index_folder import add_to_index
-
     with readable_inputs(data, "indexing", is_quiet=quiet, skip_unreadable=skip_unreadable) as (inputs, tell):
-        change = add_to_index(folder, inputs, replace_names=replace, tell=tell, device=device)
+        change = deploy.add_to_index(folder, inputs, replace_names=replace, tell=tell, device=device)
     return _changed(folder, change)
 
 
@@ -66,9 +63,7 @@ def remove(
 
     Examples: fairground index remove my_index --path 'airplane/*' · fairground index remove my_index --ids 17 --ids 18
     """
-    from fairground.deploy.index_folder import remove_from_index
-
-    return _changed(folder, remove_from_index(folder, ids=ids or (), names=path or ()))
+    return _changed(folder, deploy.remove_from_index(folder, ids=ids or (), names=path or ()))
 
 
 def _changed(folder: Path, change: "IndexChange") -> Answer:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
+from fairground import comparison, records, reporting
 from fairground.commands import HOME, Answer, Home, aligned, home_argument
 
 
@@ -17,7 +18,6 @@ def list_things(
 
     Examples: fairground list · fairground list losses · fairground list runs
     """
-    from fairground.comparison import FLAGS, RULES
     from fairground.spec import ROOMS, list_room, protocol_names
 
     if room == "runs":
@@ -27,24 +27,22 @@ def list_things(
     elif room == "protocols":
         found = dict(protocol_names())
     elif room == "rules":
-        found = {rule.name: f"{rule.compares}. {rule.why}" for rule in RULES}
+        found = {rule.name: f"{rule.compares}. {rule.why}" for rule in comparison.RULES}
     elif room == "flags":
-        found = {flag.name: flag.raised_when for flag in FLAGS}
+        found = {flag.name: flag.raised_when for flag in comparison.FLAGS}
     else:
         found = list_room(room)
     return Answer(found, aligned(list(found.items())))
 
 
 def _list_runs(home: Path) -> Answer:
-    from fairground.records import Store, changes, folder_names
-    from fairground.reporting.headings import with_unit
     from fairground.spec.run_names import OWN_DATA, data_name, method_name
 
-    store = Store(home)
+    store = records.Store(home)
     runs = {run.name: run for run in store.summaries()}
-    others = folder_names(home) - runs.keys()
+    others = records.folder_names(home) - runs.keys()
     states: dict[str, str] = {name: "unfinished" for name in others if (home / "runs" / name / "spec.json").exists()}
-    states |= dict.fromkeys(changes(home, others), "damaged")
+    states |= dict.fromkeys(records.changes(home, others), "damaged")
     states = dict(sorted((states | {name: run.state for name, run in runs.items()}).items()))
 
     def lines() -> Iterator[str]:
@@ -61,7 +59,7 @@ def _list_runs(home: Path) -> Answer:
             run, spec = runs[name], specs.get(name)
             method = " ".join(part for part in (run.loss, run.miner) if part) if spec is None else method_name(spec)
             data = run.dataset or "" if spec is None else data_name(spec["data"])
-            score = "" if run.score is None else f"test {run.metric} {with_unit(run.metric, run.score)}"
+            score = "" if run.score is None else f"test {run.metric} {reporting.with_unit(run.metric, run.score)}"
             rows.append([name, state, method, data, f"seed {run.seed}", score])
         yield from aligned(rows)
 

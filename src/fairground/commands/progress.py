@@ -8,6 +8,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from fairground import reporting
 from fairground.commands.terminal import console
 from fairground.records import training_events
 
@@ -75,8 +76,6 @@ def counted(title: str, *, is_quiet: bool) -> Iterator[Callable[[str, int, int],
 
 def shown(event: training_events.Event, title: str, select_by: str) -> tuple[str, dict[str, Any]]:
     """Return an event of training as a line, and as what it changes in a bar."""
-    from fairground.reporting.headings import with_unit
-
     match event:
         case training_events.SignFound(sentence=sentence):
             return f"warning: {sentence}", {}
@@ -101,7 +100,7 @@ def shown(event: training_events.Event, title: str, select_by: str) -> tuple[str
             return "", {**bar, **numbers, "description": title}
         case training_events.EpochEnded(row=row, n_epochs=of):
             value = row.validation.get(select_by)
-            score = "-" if value is None else with_unit(select_by, value)
+            score = "-" if value is None else reporting.with_unit(select_by, value)
             measured = "" if value is None else f"  validation {select_by} {score}"
             trained = "untrained" if row.loss is None else f"loss {row.loss:.4f}"
             speed = "" if row.loss is None else f"  {row.images_per_second:.0f} images/s"
@@ -192,14 +191,12 @@ def study_progress(
 
 def _outcome(record: "RunRecord", metric: str, known_signs: set[str]) -> tuple[str, str]:
     """Return what a run is, and how it ended: with its score, and the signs of the doctor that are not known yet."""
-    from fairground.reporting.headings import with_unit
-
     loss: Any = record.spec["loss"]
     split: Any = record.spec["split"]
     fold = f" fold {split['fold']}" if "fold" in split else ""
     test, validation = record.score(metric, "test"), record.score(metric, "validation")
     score, part = (test, "test") if test is not None else (validation, "validation")
-    ended = "done" if score is None else f"{part} {metric} {with_unit(metric, score)}"
+    ended = "done" if score is None else f"{part} {metric} {reporting.with_unit(metric, score)}"
     if record.state != "done":
         ended = f"{record.state}: {record.failure}"
     new = [sign for sign in dict.fromkeys(finding.sign for finding in record.findings) if sign not in known_signs]

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from fairground import papers, records
 from fairground.commands import HOME, Answer, Home, Verbatim, aligned, fitted, screen_width
 
 if TYPE_CHECKING:
@@ -33,16 +34,14 @@ def published(
     Examples: fairground published · fairground published roth2020/table2 --dataset cub200 --metric recall@1 ·
     fairground published --method margin --metric map@r --compare · fairground published --coverage
     """
-    from fairground.papers.published_numbers import published_rows, published_tables
-
-    rows = published_rows(table, dataset=dataset, method=method, metric=metric)
+    rows = papers.published_rows(table, dataset=dataset, method=method, metric=metric)
     if coverage:
         from fairground.papers.expected_runs import coverage_of, coverage_table
 
         found = coverage_of(rows)
         return Answer(found, [Verbatim(coverage_table(found))])
     names = {row.table_name for row in rows}
-    tables = [one for one in published_tables() if one.name in names]
+    tables = [one for one in papers.published_tables() if one.name in names]
     if not any((dataset, metric, method, compare)) and (table is None or "/" not in table):
         return _list_tables(tables, rows)
     verdicts = _verdicts(rows, home) if compare else []
@@ -62,12 +61,10 @@ def published(
 
 
 def _list_tables(tables: Sequence["PublishedTable"], rows: Sequence["PublishedRow"]) -> Answer:
-    from fairground.papers.published_numbers import published_papers
-
     counts = {one.name: sum(row.table_name == one.name for row in rows) for one in tables}
     width = max(len(one.name) for one in tables)
     lines: list[str] = []
-    for paper, citation in published_papers().items():
+    for paper, citation in papers.published_papers().items():
         mine = [one for one in tables if one.paper == paper]
         lines += [f"{paper}: {citation}"] if mine else []
         for one in mine:
@@ -78,10 +75,8 @@ def _list_tables(tables: Sequence["PublishedTable"], rows: Sequence["PublishedRo
 
 
 def _errata(rows: Iterable["PublishedRow"]) -> dict[str, str]:
-    from fairground.papers.published_numbers import published_errata
-
     used = {erratum for row in rows for erratum in row.errata}
-    return {erratum: about for erratum, about in published_errata().items() if erratum in used}
+    return {erratum: about for erratum, about in papers.published_errata().items() if erratum in used}
 
 
 def _table(table: "PublishedTable", rows: Sequence["PublishedRow"]) -> Iterator[str]:
@@ -123,15 +118,12 @@ def _cell(row: "PublishedRow | None") -> str:
 
 def _verdicts(rows: Sequence["PublishedRow"], home: Path) -> list[dict[str, str]]:
     """Compare every set of repeats in the store with the numbers of its own loss and protocol."""
-    from fairground.papers.reproduction import repeats_of, rows_for, verdict_of
-    from fairground.records.store import Store
-
     found: list[dict[str, str]] = []
-    groups = [(group, set(rows_for(group[0]))) for group in repeats_of(Store(home).records())]
+    groups = [(group, set(papers.rows_for(group[0]))) for group in papers.repeats_of(records.Store(home).records())]
     for row in rows:
         for group, own_rows in groups:
             if row in own_rows:
-                verdict = verdict_of(group, row)
+                verdict = papers.verdict_of(group, row)
                 compared = {"runs": ", ".join(record.name for record in group), "row": f"{row.table_name} {row.row}"}
                 found.append({**compared, "outcome": str(verdict.outcome), "sentence": verdict.sentence})
     if not found:

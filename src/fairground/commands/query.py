@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from fairground import deploy, reporting
 from fairground.commands import Answer, Device, Quiet, Verbatim, counted, fitted, screen_width
 
 if TYPE_CHECKING:
@@ -28,42 +29,38 @@ def query(
 
     Example: fairground query my_index picture.jpg another.jpg -k 5 --page found.html
     """
-    from fairground.deploy import open_index, query_index, read_queries, rule_of
     from fairground.errors import require
-    from fairground.reporting.rendering import write_answers
 
     require(0 < fpir < 100, f"--fpir is in per cent, between 0 and 100; got {fpir:g}")
-    inputs = read_queries(data)
-    opened = open_index(index, device=device)
+    inputs = deploy.read_queries(data)
+    opened = deploy.open_index(index, device=device)
     with counted("calibrating", is_quiet=quiet) as tell:
-        rule = rule_of(
+        rule = deploy.rule_of(
             opened, fpir=fpir / 100, threshold=threshold, tell=lambda done, of: tell("calibrating", done, of)
         )
         results = []
         for number, some in enumerate(inputs):
             tell("searching", number, len(inputs))
-            results += query_index(opened, some, k=k, rule=rule, pictures=page is not None)
+            results += deploy.query_index(opened, some, k=k, rule=rule, pictures=page is not None)
     lead = [_summary(results), rule.sentence()] if len(results) > 1 else [rule.sentence()]
     if page is not None:
         title = f"Found in {opened.folder.name}"
-        write_answers(results, picture_of=opened.thumbnail, title=title, lead=" ".join(lead), out=page)
+        reporting.write_answers(results, picture_of=opened.thumbnail, title=title, lead=" ".join(lead), out=page)
     lines = [*(line for result in results for line in _lines(result)), *lead]
     return Answer(_as_data(rule, results), [*lines, *([Verbatim(f"wrote {page}")] if page is not None else [])])
 
 
 def _lines(result: "QueryResult") -> Iterator[str]:
-    from fairground.reporting.headings import clean
-
     right = ""
     if result.is_right is not None:
-        right = " - right" if result.is_right else f" - wrong, it is {clean(result.truth or '')}"
+        right = " - right" if result.is_right else f" - wrong, it is {reporting.clean(result.truth or '')}"
         right += "" if result.is_truth_indexed else ", not in the index"
-    yield f"{clean(result.query)}: {clean(result.decision.text)}{right}"
+    yield f"{reporting.clean(result.query)}: {reporting.clean(result.decision.text)}{right}"
     if result.classes:
-        yield f"  nearest classes: {clean(result.nearest)}"
+        yield f"  nearest classes: {reporting.clean(result.nearest)}"
     for neighbour in result.neighbours:
-        label = "" if neighbour.label is None else f"  [{clean(neighbour.label)}]"
-        line = f"  {neighbour.similarity:.4f}  {clean(neighbour.name)}{label}"
+        label = "" if neighbour.label is None else f"  [{reporting.clean(neighbour.label)}]"
+        line = f"  {neighbour.similarity:.4f}  {reporting.clean(neighbour.name)}{label}"
         yield Verbatim(fitted(line, screen_width(), indent=8))
 
 

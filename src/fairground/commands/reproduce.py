@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+from fairground import reporting, studies
 from fairground.commands import Answer, Verbatim, options, options_of, run_specs, study_answer
 from fairground.errors import FairgroundError, require
 from fairground.records.store import Store
@@ -27,13 +28,12 @@ def reproduce(
     Examples: fairground reproduce 3f2a --repeats 5 · fairground reproduce laptop/mlrc --repeats 10
     """
     from fairground.recommendation.recommendation_folder import find_plan
-    from fairground.studies.study_folder import find_begun
 
     plan = find_plan(home, what)
     if plan is not None:
         return _remade(plan)
     spawn = options.executor_of(**executor)
-    study = find_begun(home, what)
+    study = studies.find_begun(home, what)
     if study is None:
         return _repeated(what, repeats, spawn, home, quiet=quiet)
     require(
@@ -56,7 +56,6 @@ def _remade(plan: Path) -> Answer:
 
 
 def _repeated(name: str, n_repeats: int, spawn: options.Spawn, home: Path, *, quiet: bool) -> Answer:
-    from fairground.reporting import ResultTable, with_unit
     from fairground.reporting.table_formats import text
 
     first = Store(home).get(name)
@@ -65,7 +64,7 @@ def _repeated(name: str, n_repeats: int, spawn: options.Spawn, home: Path, *, qu
     repeats = run_specs(specs, spawn, home, quiet=quiet)
     is_any = any(record.state == "done" for record in repeats)
     require(is_any, "none of the repeats finished: " + str(repeats[0].failure), FairgroundError)
-    table = ResultTable.from_records(repeats)
+    table = reporting.ResultTable.from_records(repeats)
     compared = {
         metric: (first.score(metric, table.split), table.rows[0].cells[metric].values) for metric in table.metrics
     }
@@ -75,7 +74,7 @@ def _repeated(name: str, n_repeats: int, spawn: options.Spawn, home: Path, *, qu
         for metric, (value, values) in compared.items():
             if value is not None and values:
                 n_below = sum(other < value for other in values)
-                scored = f"the run scored {with_unit(metric, value)}"
+                scored = f"the run scored {reporting.with_unit(metric, value)}"
                 yield f"{table.split} {metric}: {scored}, above {n_below} of {len(values)} fresh seeds"
 
     plain = {metric: {"run": value, "repeats": list(values)} for metric, (value, values) in compared.items()}

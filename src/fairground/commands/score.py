@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
+from fairground import evaluation, records, reporting, spec
 from fairground.commands import Answer, Metrics, split_names
 from fairground.errors import require
 
@@ -28,14 +29,9 @@ def score(
 
     Example: fairground score my_embeddings.npz --metrics recall@1,recall@10,map@r --interval 1000
     """
-    from fairground.evaluation import Bootstrap, score_file_in_detail
-    from fairground.records.arrays import write_arrays
-    from fairground.reporting.headings import unit
-    from fairground.spec.measurement_names import is_share
-
     names = split_names(metrics)
     require(names != [], "--metrics is empty; give some, separated by commas, like recall@1,map@r")
-    found = score_file_in_detail(
+    found = evaluation.score_file_in_detail(
         file,
         names,
         distance=distance,
@@ -43,17 +39,17 @@ def score(
         lone=lone,
         average=average,
         group_rule=group_rule,
-        bootstrap=Bootstrap(n_draws=interval) if interval else None,
+        bootstrap=evaluation.Bootstrap(n_draws=interval) if interval else None,
     )
     if details is not None:
-        write_arrays(details, found.arrays())
+        records.write_arrays(details, found.arrays())
 
     def lines() -> Iterator[str]:
         width = max(len(name) for name in found.scores)
         for name, value in found.scores.items():
-            spread, by = found.intervals.get(name), 100 if is_share(name) else 1
+            spread, by = found.intervals.get(name), 100 if spec.is_share(name) else 1
             between = f"  [{by * spread.low:.4f}, {by * spread.high:.4f}]" if spread else ""
-            yield f"{name:<{width}}  {by * value:.4f}{unit(name)}{between}"
+            yield f"{name:<{width}}  {by * value:.4f}{reporting.unit(name)}{between}"
 
     intervals = {name: [spread.low, spread.high] for name, spread in found.intervals.items()}
     return Answer({**found.scores, "intervals": intervals} if intervals else dict(found.scores), lines())

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
+from fairground import records, reporting, spec
 from fairground.commands import HOME, Answer, Home, Verbatim, fitted, plural, screen_width
 
 if TYPE_CHECKING:
@@ -15,24 +16,20 @@ def show(run: Annotated[str, "RUN", "Name of the run, or the beginning of it."],
 
     Example: fairground show 3f2a
     """
-    from fairground.records.store import Store
-
-    record = Store(home).get(run)
+    record = records.Store(home).get(run)
     return Answer(json.loads(record.to_json()), record_lines(record))
 
 
 def record_lines(record: "RunRecord") -> Iterator[str]:
     """Yield a record for a person."""
-    from fairground.reporting.headings import with_unit
-    from fairground.spec.run_names import data_name, method_name
 
     def scores(heading: str, values: dict[str, float], mark: str = "") -> str:
         # A score is not broken.
-        parts = [f"{name} {with_unit(name, value)}".replace(" ", "\xa0") for name, value in values.items()]
+        parts = [f"{name} {reporting.with_unit(name, value)}".replace(" ", "\xa0") for name, value in values.items()]
         line = "  ".join([heading, *parts, *([mark] if mark else [])])
         return Verbatim(fitted(line.rstrip(), screen_width(), indent=len(heading)).replace("\xa0", " "))
 
-    about = f"{method_name(record.spec)} on {data_name(record.spec['data'])}"
+    about = f"{spec.method_name(record.spec)} on {spec.data_name(record.spec['data'])}"
     yield f"run {record.name}: {about}, seed {record.spec['seed']}, {record.state}"
     if record.failure:
         yield f"  {record.failure}"

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from fairground import studies
 from fairground.commands import Answer, options, options_of, study_progress
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.commands.terminal import Verbatim, aligned, plural, prints_on_stderr, screen_width
@@ -264,13 +265,11 @@ def _cost(plan: StudyPlan, n_workers: int, images_per_second: float | None) -> s
 
 
 def _status(found: StudySpec, home: Path) -> Answer:
-    from fairground.studies import Seal, status_of, waves_so_far
-
     is_begun = folder_of(found, home).spec.exists()
-    rows = status_of(found, home=home) if is_begun else []
-    waves = waves_so_far(found, home=home) if is_begun else {}
+    rows = studies.status_of(found, home=home) if is_begun else []
+    waves = studies.waves_so_far(found, home=home) if is_begun else {}
     events = Store(home).events(run=study_hash(found))
-    openings = Seal(Store(home), found).openings()
+    openings = studies.Seal(Store(home), found).openings()
 
     def lines() -> Iterator[str]:
         yield f"study {found.name} ({study_hash(found)}): {'begun' if is_begun else 'not begun'} in {home}"

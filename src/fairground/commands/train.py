@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from fairground import training
 from fairground.commands import Answer, Run, Verbatim, options, options_of, record_lines, stop_flag, training_progress
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.errors import require
@@ -107,9 +108,8 @@ def _process_group(device: str) -> "AbstractContextManager[ProcessGroup | None]"
     """Join the other processes, if torchrun started several."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return nullcontext()
-    from fairground.training.torchrun_group import joined
 
-    return joined(device)
+    return training.joined(device)
 
 
 def _train(
@@ -123,13 +123,12 @@ def _train(
     doctor: bool,
     quiet: bool,
 ) -> RunRecord:
-    from fairground.training import ALONE, torch_threads
     from fairground.training.run import run
 
-    group, name = group or ALONE, name_of(spec)
+    group, name = group or training.ALONE, name_of(spec)
     title, is_quiet = f"{spec.loss.name} {name}", quiet or not group.is_leader
     with (
-        torch_threads(threads),
+        training.torch_threads(threads),
         training_progress(title, select_by=spec.evaluation.select_by, is_quiet=is_quiet) as listen,
         stop_flag() as should_stop,
     ):

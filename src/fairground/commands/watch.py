@@ -6,6 +6,7 @@ import sys
 from contextlib import suppress
 from typing import Annotated
 
+from fairground import reporting
 from fairground.commands.options import HOME, AsJson, Chosen, Home
 
 
@@ -28,10 +29,8 @@ def watch(
 
     Or, from another machine: fairground watch --host 0.0.0.0
     """
-    from fairground.reporting import Watch, WatchServer, choose
-
-    watched = Watch(home.absolute(), choose(words, home))
-    with WatchServer(host, port, watched) as server:
+    watched = reporting.Watch(home.absolute(), reporting.choose(words, home))
+    with reporting.WatchServer(host, port, watched) as server:
         # Training on this machine comes first.
         if hasattr(os, "nice"):
             os.nice(5)
