@@ -21,8 +21,10 @@ def test_budget_and_differences_are_declared_and_every_run_can_be_said(name: str
 
 def test_what_differs_is_said_with_the_budget_as_changed() -> None:
     said = (
-        "icons and a small network for photographs and ResNet-50; Adam at 1e-3; {}; epochs are selected on "
-        "validation classes, not on test classes; {} instead of 5"
+        "icons and a small network, trained from random weights with its batch norm, for photographs and a pretrained "
+        "ResNet-50 with frozen batch norm; Adam at 1e-3 without weight decay for 1e-5 with 4e-4; {}; classes and "
+        "images of a batch are drawn without replacement; epochs are selected by MAP@R on validation classes, not by "
+        "Recall@1 on test classes; {} instead of 5"
     )
     assert load_study("laptop/roth-table2").differs == said.format("3 epochs of 30 batches", "3 seeds")
     changes = {"repeats": 1, "budget.epochs": 1, "budget.batches_per_epoch": 5}
@@ -30,7 +32,7 @@ def test_what_differs_is_said_with_the_budget_as_changed() -> None:
     assert found.differs == said.format("1 epoch of 5 batches", "1 seed")
     waves = load_study("laptop/roth-table2", changes={"until_settled": True, "budget.epochs": 0})
     assert waves.differs == said.format("the protocol's epochs of 30 batches", "3 to 15 seeds")
-    assert "6 trials with median pruning" in load_study("laptop/mlrc", changes={"search.trials": 6}).differs
+    assert "6 trials in waves with median pruning" in load_study("laptop/mlrc", changes={"search.trials": 6}).differs
 
 
 @pytest.mark.parametrize("name", study_names())

@@ -13,7 +13,9 @@ Paper
 Departures from the paper
     Mined from the live memory bank by default; `mine = "epoch"` freezes it for an epoch. The images beside a pick are
     different from it and from each other while the class has enough of them. The paper's released code picks from one
-    random subset but takes the images at those places in another, so that its batches are random ones: `roth_code`.
+    random subset but takes the images at those places in another, drawn with replacement, so that its batches are
+    random ones; the images beside a pick may be any of its class: `roth_code`. With `mine = "epoch"` all batches of an
+    epoch then come from one such subset, as in that code.
 """
 
 from math import ceil
@@ -31,13 +33,23 @@ class GreedyCoresetSampler(EmbeddedSampler):
         super().__init__(**bank)
         self.require_picks()
         self._softness, self._roth_code = 0.03 if softened else 0.0, roth_code
+        self._other_pool: Tensor | None = None
+
+    def plan(self, generator: torch.Generator) -> Tensor:
+        self._other_pool = None
+        return super().plan(generator)
 
     def choose(self, generator: torch.Generator) -> torch.Tensor:
         pool = self.draw_pool(generator)
         picked = farthest_first(self.points(pool, generator), self._n_slots, generator, softness=self._softness)
-        if self._roth_code:
-            pool = self.draw_pool(generator)
-        return self.with_partners(pool[picked], generator)
+        if not self._roth_code:
+            return self.with_partners(pool[picked], generator)
+        if self._other_pool is None:
+            n_rows = len(self._classes.rows)
+            self._other_pool = torch.randint(n_rows, pool.shape, generator=generator, device=generator.device)
+        picks = self._other_pool[picked]
+        partners = self._classes.draw(self._classes.group[picks], self._per_class - 1, generator, replace=True)
+        return torch.cat([picks.unsqueeze(1), partners], dim=1).flatten()
 
     def known_bugs(self) -> tuple[str, ...]:
         if not self._roth_code:

@@ -2,19 +2,14 @@
 
 from collections.abc import Mapping
 
-from fairground.spec import Value, flatten, list_names, load_run, presets, to_plain
+from fairground.spec import PAPER_OF, Value, differences, flatten, list_names, load_run, presets, to_plain
 from fairground.spec.run_spec import ComponentSpec, OptimiserSpec, RunSpec
 
-#: what the presets of each paper begin with
-_PAPERS: Mapping[str, str] = {"roth2020": "roth", "mlrc2020": "mlrc"}
-#: within the name of a preset: the released code with its mistakes
-_AS_RUN = "as-run"
-#: the setting of a sampler that decides between text and code, and what it is in the code
-_SAMPLERS: Mapping[str, tuple[str, Value]] = {
-    "per_class": ("replace_classes", True),
-    "per_class_random": ("uniform_over", "classes"),
-    "distance_distribution": ("cost", "roth_code"),
-    "greedy_coreset": ("roth_code", True),
+#: the heading of the differences between text and released code of a part; all other parts are the protocol's
+_HEADINGS: Mapping[str, str] = {
+    "loss": "text or code",
+    "miner": "text or code",
+    "sampler": "text or code, batches",
 }
 _BATCH_NORM: Mapping[str, str] = {
     "none": "learns its statistics and weights",
@@ -129,31 +124,43 @@ def _shown(value: Value) -> str:
 def paper_settings(spec: RunSpec) -> dict[str, str]:
     """Return the lines for the card of a run under a paper's protocol; nothing for other runs."""
     paper, _, data = spec.protocol.partition("-")
-    prefix, loss = _PAPERS.get(paper), spec.loss.name
+    prefix, loss = next((key for key, value in PAPER_OF.items() if value == paper), None), spec.loss.name
     if prefix is None or spec.training.epochs == 0 or loss not in list_names("losses"):
         return {}
     known = {name: settings for name, settings in presets(loss).items() if name.startswith(prefix)}
     if not known:
-        return {"settings of the loss": f"not the paper's: {paper} does not have {loss}"}
+        return {"settings of the loss": f"not the paper's: {paper} does not have {loss}", **_text_or_code(spec)}
     # The data set's own preset comes first, then the shortest name: the plainest of those that are the same.
-    names = sorted(known, key=lambda name: (not name.endswith(data), len(name)))
+    names = sorted(known, key=lambda name: (not name.removesuffix("-text").endswith(data), len(name)))
     found = next((name for name in names if _has(spec, name, known[name])), None)
     own = f"those of the paper: loss={loss}@{found}" if found else f"NOT the paper's: write loss={loss}@{names[0]}"
-    lines = {"settings of the loss": own}
-    if prefix == "roth" and found:
-        as_run = [name for name in known if _AS_RUN in name and name.endswith(found.rpartition("-")[2])]
-        if _AS_RUN in found:
-            lines["text or code"] = "the released code as run, with its mistakes in this loss"
-        elif as_run:
-            lines["text or code"] = f"the text's definition; loss={loss}@{as_run[0]} is the released code as run"
-        else:
-            lines["text or code"] = "text and released code are the same for this loss"
-    if prefix == "roth" and spec.sampler.name in _SAMPLERS:
-        setting, code = _SAMPLERS[spec.sampler.name]
-        word = f"sampler.{setting}={str(code).lower()}"
-        drawn, text = f"as the released code draws them ({word})", f"as the text says; {word} is the code as run"
-        lines["text or code, batches"] = drawn if spec.sampler.settings.get(setting) == code else text
-    return lines
+    for name in known if found else ():
+        # The same preset in the other reading of the paper.
+        is_text, is_code = name == f"{found}-text", name != found and name.replace("as-run-", "") == found
+        if (is_text or is_code) and not _has(spec, name, known[name]):
+            own += f"; {'as its text has them' if is_text else 'the released code as run'}: loss={loss}@{name}"
+    no_difference = {"text or code": "no difference is known between text and released code for this loss"}
+    return {"settings of the loss": own, **no_difference, **_text_or_code(spec)}
+
+
+def _text_or_code(spec: RunSpec) -> dict[str, str]:
+    """Return which of text and released code a run follows, setting by setting, where the two differ."""
+    kinds = ("as the released code", "as the text", "as neither", "also different")
+    lines: dict[str, dict[str, list[str]]] = {}
+    for row in differences(spec):
+        found = lines.setdefault(_HEADINGS.get(row.part, "text or code, protocol"), {kind: [] for kind in kinds})
+        if not row.setting:
+            found[kinds[3]].append(f"{row.erratum} (text: {row.text}; code: {row.code})")
+            continue
+        ours, code = spec.value_of(row.setting), row.value("code")
+        text = row.value("text") if row.text else "does not say"
+        kind = 0 if ours == code else 1 if row.text and ours == text else 2
+        others = [f"text: {_shown(text)}"] * (kind != 1) + [f"code: {_shown(code)}"] * (kind != 0)
+        found[kinds[kind]].append(f"{row.setting} {_shown(ours)} ({', '.join([*others, row.erratum])})")
+    return {
+        heading: "; ".join(f"{kind}: {', '.join(said)}" for kind, said in found.items() if said)
+        for heading, found in lines.items()
+    }
 
 
 def _has(spec: RunSpec, preset: str, settings: Mapping[str, object]) -> bool:

@@ -18,6 +18,7 @@ from fairground.files import read_text
 from fairground.spec import CAME_LATER, canonical, check_analyses, check_settings, nearest, run_spec, settings_of
 from fairground.spec.run_spec import OPTIONAL, ROOM_OF, ComponentSpec, RunSpec
 from fairground.spec.settings import Overrides, Value, fit, from_mapping
+from fairground.spec.text_and_code import PAPER_OF, text_of_preset
 
 DEFAULT_PROTOCOL = "laptop"
 #: where overrides come from by default; errors begin with it
@@ -85,9 +86,14 @@ def _protocol_texts() -> dict[str, str]:
 
 
 def presets(loss: str) -> dict[str, dict[str, Value]]:
-    """Return the published hyperparameters of a loss by the preset's name, each as dotted settings of a run."""
+    """Return the published hyperparameters of a loss by the preset's name, each as dotted settings of a run.
+
+    Every preset but those with the mistakes of the code can be had as the paper's text has it: `roth-cub200-text`.
+    """
     name = canonical("losses", loss)
-    return {preset: _preset(name, preset) for preset in _presets().get(name, {})}
+    written = list(_presets().get(name, {}))
+    as_text = [f"{preset}-text" for preset in written if "as-run" not in preset]
+    return {preset: _preset(name, preset) for preset in (*written, *as_text)}
 
 
 @cache
@@ -98,6 +104,10 @@ def _presets() -> dict[str, dict[str, dict[str, Value]]]:
 def _preset(loss: str, preset: str) -> dict[str, Value]:
     known = _presets().get(loss, {})
     require(len(known) > 0, f"loss {loss} has no presets; write loss={loss}")
+    base, family = preset.removesuffix("-text"), preset.partition("-")[0]
+    if base != preset and base in known and "as-run" not in base:
+        settings = _preset(loss, base)
+        return settings | text_of_preset(PAPER_OF[family], (("loss", loss), ("miner", str(settings["miner"]))))
     hint = f"{nearest(preset, known)} There are: {', '.join(known)}."
     require(preset in known, f"no preset '{preset}' for loss {loss}.{hint}")
     # TOML cannot write None.

@@ -22,7 +22,12 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "until_settled": spec.UntilSettledSpec,
 }
 _SHIPPED = SHIPPED / "studies"
-_PLAIN = ("question", "follows", "differs", "protocol", "overrides", "seed", "repeats")
+_PLAIN = ("question", "follows", "differs", "protocol", "overrides", "settings", "seed", "repeats")
+#: what a study follows whose `settings` are those of one reading of a paper
+_FOLLOWS: Mapping[str, str] = {
+    "text": "the text, as the paper is written, in every setting in which the released code differs from it",
+    "code": "the released code as run, with its mistakes, in every setting in which the text differs from it",
+}
 
 
 def study_names() -> list[str]:
@@ -71,7 +76,7 @@ def _build(data: Mapping[str, Any], *, name: str, origin: str) -> spec.StudySpec
         require(isinstance(entries, Mapping), f"{origin}: {key} is a table; write [{key}]")
         arguments[key] = tuple(_entry(origin, key, kind, label, entry) for label, entry in entries.items())
     study = spec.StudySpec(name=name, **arguments)
-    return replace(study, differs=_with_counts(study))
+    return replace(study, differs=_with_counts(study), follows=_FOLLOWS.get(study.settings, study.follows))
 
 
 def _entry(origin: str, key: str, kind: type[Any], label: str, entry: Any) -> Any:

@@ -156,6 +156,15 @@ class RunSpec:
             f"got {self.evaluation.principal_axes} axes and {self.training.epochs} epochs",
         )
 
+    def value_of(self, key: str) -> Value:
+        """Return what the run has for a dotted setting; a rate that is left out is the trunk's."""
+        part, _, setting = key.partition(".")
+        section = getattr(self, part)
+        if section is None or isinstance(section, ComponentSpec):
+            return None if section is None else section.settings.get(setting)
+        found: Value = getattr(section, setting)
+        return self.optimiser.lr if found is None and setting in ("head_lr", "loss_lr") else found
+
 
 #: the room of each part of a run
 ROOM_OF: Mapping[str, str] = {

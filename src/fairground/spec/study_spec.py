@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from fairground.errors import require
-from fairground.spec import LATER, Value, declared, hash_of, load_run, nearest, parse_override, to_plain
-from fairground.spec.run_spec import ROOM_OF, ComponentSpec, RunSpec, check_bounds
+from fairground.spec import LATER, Value, declared, hash_of, load_run, nearest, parse_override, settings_as, to_plain
+from fairground.spec.run_spec import ROOM_OF, RunSpec, check_bounds
 from fairground.spec.search_ranges import LogReal, Range, contains, grid_of, range_for, range_from_plain
 
 #: as MLRC searched the rate of a loss' own weights
@@ -224,8 +224,9 @@ class StudySpec:
     """Data sets x methods x (search, folds, budget) x repeats, and the rule that selects.
 
     With `until_settled` seeds are added in waves instead, and `repeats` is not used. `follows` says which reading of a
-    paper it is, its text or its code as run; `differs` in what it is not the paper's. The search runs on `seed`, the
-    final runs on the next ones.
+    paper it is, its text or its code as run; `differs` in what it is not the paper's. With `settings` text or code,
+    every setting in which the two differ is that of the one, save what the study's own overrides, its data sets' or
+    the search say. The search runs on `seed`, the final runs on the next ones.
     """
 
     name: str
@@ -243,6 +244,7 @@ class StudySpec:
     budget: BudgetSpec = field(default_factory=BudgetSpec)
     selection: SelectionSpec = field(default_factory=SelectionSpec)
     until_settled: UntilSettledSpec | None = field(default=None, metadata=LATER)
+    settings: Literal["", "text", "code"] = field(default="", metadata=LATER)
 
     def __post_init__(self) -> None:
         check_bounds("", self, "[0, inf)", "seed", "repeats")
@@ -318,7 +320,12 @@ class StudyJob:
             overrides |= {"split": folds.split} if folds.split else {}
             overrides |= {"split.fold": fold, "split.n_folds": folds.n}
         overrides |= {**(settings or {}), "seed": seed}
-        spec = load_run(protocol=self.data.protocol or study.protocol, overrides=overrides, unsaid=unsaid)
+        protocol = self.data.protocol or study.protocol
+        spec = load_run(protocol=protocol, overrides=overrides, unsaid=unsaid)
+        if study.settings:
+            kept = {*map(_key, (*study.overrides, *self.data.words)), *(settings or ())}
+            read = {key: value for key, value in settings_as(study.settings, spec).items() if key not in kept}
+            spec = load_run(protocol=protocol, overrides=overrides | read, unsaid=unsaid)
         if test:
             return spec
         # A protocol that selects on the test split has no other split to be judged on.
@@ -338,9 +345,7 @@ class StudyJob:
         here = self.data.ranges.get(self.method.label, {})
         found = {**(_tunable(spec) if search.space == "tunable" else {}), **search.ranges, **self.method.ranges, **here}
         return {
-            key: range_for(key, span, getattr(_section(spec, key), "settings", {}).get(f"{key.partition('.')[2]}_unit"))
-            for key, span in sorted(found.items())
-            if span is not None
+            key: range_for(key, span, _unit_of(spec, key)) for key, span in sorted(found.items()) if span is not None
         }
 
     def defaults(self) -> dict[str, Value]:
@@ -350,7 +355,7 @@ class StudyJob:
         is the method's own all the same.
         """
         spec = self._searched()
-        found = {key: (span, _value_of(spec, key)) for key, span in self.ranges().items()}
+        found = {key: (span, spec.value_of(key)) for key, span in self.ranges().items()}
         return {key: value for key, (span, value) in found.items() if contains(span, value)}
 
     def search_procedure(self) -> SearchProcedure | None:
@@ -401,14 +406,10 @@ def _tunable(spec: RunSpec) -> dict[str, Range]:
     return found
 
 
-def _section(spec: RunSpec, key: str) -> Any:
-    return getattr(spec, key.partition(".")[0], None)
+def _key(word: str) -> str:
+    return word.partition("=")[0]
 
 
-def _value_of(spec: RunSpec, key: str) -> Value:
-    """Return what a run has for a dotted setting; a rate that is left out is the trunk's."""
-    section, setting = _section(spec, key), key.partition(".")[2]
-    if isinstance(section, ComponentSpec):
-        return section.settings.get(setting)
-    found: Value = getattr(section, setting)
-    return spec.optimiser.lr if found is None and setting in ("head_lr", "loss_lr") else found
+def _unit_of(spec: RunSpec, key: str) -> Any:
+    part, _, setting = key.partition(".")
+    return getattr(getattr(spec, part, None), "settings", {}).get(f"{setting}_unit")

@@ -25,7 +25,7 @@ from fairground.loading import transform_steps as steps
 
 
 class Roth2020Transform(steps.PhotographTransform):
-    """`side` 0 is the variant's own: 256 for big, 224 otherwise; the paper's GoogLeNet runs used 227."""
+    """`side` 0 is the variant's own: 256 for big, 224 otherwise; the released code gives GoogLeNet 227."""
 
     area, ratio, flip = (0.08, 1.0), (3 / 4, 4 / 3), 0.5
 
