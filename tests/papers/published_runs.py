@@ -73,7 +73,7 @@ def result_of(
 ) -> JobResult:
     """What a study knows of a job whose scores lie `away` from the printed numbers."""
     plain = [row for row in rows if row.unit == "percent"]
-    epochs = next((row.value for row in rows if row.unit == "epoch"), 0.0)
+    epochs = next((row.value + 1 for row in rows if row.unit == "epoch"), 1.0)
     single = {row.metric: row.right_value / 100 + away for row in plain if row.setting != "concatenated"}
     joined = {row.metric: row.right_value / 100 + away for row in plain if row.setting == "concatenated"}
     folds = found.job.study.folds.used

@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from scipy import stats
 
 from fairground.errors import InputError
 from fairground.papers import published_numbers
 from fairground.papers.published_numbers import (
     PublishedRow,
+    printed_elsewhere,
     published_errata,
     published_papers,
     published_rows,
@@ -184,3 +186,24 @@ def test_years_are_mlrcs_and_of_losses_we_have():
     assert (years["contrastive"], years["triplet"], years["nt_xent"]) == (2006, 2006, 2016)
     assert (years["normalised_softmax"], years["cos_face"], years["soft_triple"]) == (2017, 2018, 2019)
     assert {row.loss for row in published_rows("mlrc2020/table4") if row.loss} == set(years)
+
+
+def test_tables_7_to_9_contradict_tables_4_to_6_for_the_same_setting() -> None:
+    """All 100 numbers of SPC-2 are printed otherwise; 36 are farther apart than 95 % intervals of five runs each."""
+    half = stats.t.ppf(0.975, 4) / math.sqrt(4)
+    whole = {
+        (row.method, row.dataset, row.metric): row
+        for row in published_rows("roth2020")
+        if row.table in ("table4", "table5", "table6") and not row.setting
+    }
+    twice = [row for row in published_rows("roth2020") if row.setting == "sampler=per_class sampler.per_class=2"]
+    apart = 0
+    for row in twice:
+        other = whole[row.method, row.dataset, row.metric]
+        assert {"E64"} <= set(row.errata) & set(other.errata)
+        assert row.note.endswith(f"table {other.table[5:]} prints {other.printed} for this setting")
+        assert row.printed != other.printed
+        assert printed_elsewhere(row) == ([] if row.value == other.value else [other])
+        apart += abs(row.value - other.value) > half * (row.spread + other.spread)
+    assert (len(twice), apart) == (100, 36)
+    assert max(whole[row.method, row.dataset, row.metric].value - row.value for row in twice) == pytest.approx(9.23)

@@ -6,7 +6,16 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.spec import (
-    UNSAID, Difference, StudyJob, differences, jobs_of, load_run, load_study, presets, settings_as, study_names,
+    UNSAID,
+    Difference,
+    StudyJob,
+    differences,
+    jobs_of,
+    load_run,
+    load_study,
+    presets,
+    settings_as,
+    study_names,
 )  # fmt: skip
 from fairground.spec.text_and_code import _differences
 

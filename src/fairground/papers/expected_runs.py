@@ -65,7 +65,7 @@ def table_of(row: PublishedRow) -> PublishedTable:
 
 @cache
 def expected_runs(row: PublishedRow) -> tuple[ExpectedRuns, ...]:
-    """Return the jobs of all studies that make a printed number, the one that follows the text first."""
+    """Return the jobs of all studies that make a printed number, in the order of the table's studies."""
     if not row.dataset or row.unit == "setting":
         return ()
     return tuple(found for study in table_of(row).studies for found in _jobs(study) if _makes(found, row))
@@ -90,8 +90,7 @@ def _makes(found: ExpectedRuns, row: PublishedRow) -> bool:
         return settings["training.epochs"] == "0" and ours == str(row.embedding_dim or ours)
     overrides = dict(word.split("=", 1) for word in row.setting.split() if "=" in word)
     words = [word.replace("{data}", found.job.data.label) for word in found.job.method.words]
-    methods = (f"loss={row.method}", f"loss={row.loss}@{row.preset.replace('roth-', 'roth-as-run-')}")
-    is_method = bool(row.preset) and any(method in words for method in methods)
+    is_method = bool(row.preset) and f"loss={row.method}" in [word.replace("as-run-", "") for word in words]
     return is_method and all(settings.get(key) == value for key, value in overrides.items())
 
 
@@ -156,6 +155,7 @@ def coverage_of(rows: Iterable[PublishedRow]) -> list[dict[str, Any]]:
                 "table": row.table_name,
                 **{key: getattr(row, key) for key in ("row", "dataset", "metric", "setting", "printed")},
                 "study": "" if found is None else found.study,
+                "job": "" if found is None else found.job.label,
                 "command": "" if found is None else f"fairground study {found.study} data.root=FOLDER/{{data}}",
                 "cost": 0 if found is None else found.n_trainings,
                 "reason": "" if found is not None else table_of(row).reason,
@@ -176,9 +176,7 @@ def coverage_table(lines: Sequence[Mapping[str, Any]]) -> str:
         "|---|---|---|---|---|",
     ]
     for (table, study), group in groups.items():
-        # The fold models are trained once for "separated" and "concatenated".
-        ways = {"separated": "folds", "concatenated": "folds"}
-        costs = {(x["row"], x["dataset"], ways.get(x["setting"], x["setting"])): x["cost"] for x in group}
+        costs = {line["job"]: line["cost"] for line in group}
         command, cost = (f"`{group[0]['command']}`", f"{sum(costs.values()):,}") if study else ("", "")
         shown.append(f"| {table} | {len(group)} | {command} | {cost} | {group[0]['reason']} |")
     return "\n".join(shown)

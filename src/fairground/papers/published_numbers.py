@@ -119,6 +119,14 @@ class PublishedRow:
         return 100.0 if self.unit == "percent" else 1.0
 
 
+def printed_elsewhere(row: PublishedRow) -> list[PublishedRow]:
+    """Return the other numbers that a paper prints for the runs of a row, which contradict it (E64), one per value."""
+    if "E64" not in row.errata:
+        return []
+    found = published_rows(row.paper, dataset=row.dataset, method=row.method, metric=row.metric)
+    return list({one.value: one for one in found if "E64" in one.errata and one.value != row.value}.values())
+
+
 @cache
 def published_papers() -> Mapping[str, str]:
     return {line["paper"]: line["citation"] for line in read_csv("papers")}

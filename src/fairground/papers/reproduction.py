@@ -1,4 +1,4 @@
-"""Our runs beside a paper's number: reproduced, differs, or not comparable and why.
+"""Our runs beside a paper's number: reproduced, contradicted by another, differs, or not comparable and why.
 
 Formula
     ours       mean ± t(0.975, n - 1) * s / sqrt(n) over n repeats; a repeat is the mean of its folds, if any
@@ -8,6 +8,8 @@ Formula
     Where the paper gives no spread, or not over how many runs, the printed number is compared with the prediction
     interval of one more run of ours, mean ± t(0.975, n - 1) * s * sqrt(1 + 1/n): a mean of more runs is nearer still.
     Untrained networks differ at least by how images are decoded and resized: that interval is never under `UNTRAINED`.
+    contradicted when the two share no value, but the paper prints another number for the same runs (E64), and ours has
+    values in common with that one
 
 Our interval is that of this method's own repeats, not of the model that compares the methods of a table: papers print
 intervals of one method's runs, and whether a number is reproduced must not depend on the other methods of a page.
@@ -23,11 +25,11 @@ from typing import Any, Literal
 from fairground.comparison.comparison_result import LEVEL, Interval, t_interval
 from fairground.errors import require
 from fairground.papers.expected_runs import Mismatch, ensemble_protocol, expected_runs, mismatches, table_of
-from fairground.papers.published_numbers import SPREADS, PublishedRow, published_rows
+from fairground.papers.published_numbers import SPREADS, PublishedRow, printed_elsewhere, published_rows
 from fairground.records.record import RunRecord
 from fairground.spec import Value, canonical_json
 
-Outcome = Literal["reproduced", "differs", "not comparable"]
+Outcome = Literal["reproduced", "contradicted", "differs", "not comparable"]
 #: why runs must not be compared with a row: a setting, or anything else as a sentence
 Obstacle = Mismatch | str
 #: half-width, as a share of 1, above which our own interval is too wide to call anything reproduced: one point
@@ -75,7 +77,7 @@ def compare_with_published(
         fitting = [verdict for _, verdict in verdicts if verdict.outcome != "not comparable"]
         nearest = [verdict for _, verdict in sorted(verdicts, key=lambda pair: pair[0])[:1]]
         found += [(label, verdict) for verdict in fitting or nearest]
-    order = {"differs": 0, "reproduced": 1, "not comparable": 2}
+    order = {"differs": 0, "contradicted": 1, "reproduced": 2, "not comparable": 3}
     return sorted(found, key=lambda line: order[line[1].outcome])
 
 
@@ -124,26 +126,24 @@ def verdict_on_values(
     mean = t_interval(values)
     if row.unit == "setting":
         return _not_comparable(row, f"{row.metric} is not a score", ours=mean)
-    published, why = published_interval(row)
-    if published is None:
-        ours, published = _next_run(mean, row), _rounded(row)
-        printed = f"{row.scale * published.mean:g}"
-        numbers = f"one more run of ours would be {_show(ours, row)}, the paper prints {printed} ({why})"
-    else:
-        ours = mean
-        theirs = f"published {_show(published, row)} over {published.n}"
-        numbers = f"ours {_show(ours, row)} over {ours.n} repeats, {theirs}"
+    ours, published, numbers = _compared(mean, row)
     if ours.half_width is None:
         return _not_comparable(row, "one run has no interval: run more seeds", ours=mean, published=published)
     is_on_test = table_of(row).selected_on == "test"
     caveat = " (the published number is the best epoch on the test set, an upper bound)" if is_on_test else ""
+    for other in printed_elsewhere(row):
+        numbers += f"; for this very setting {other.table_name} prints {other.printed} (E64)"
     finest = resolution if row.unit == "percent" else max(published.half_width or 0, 1.0)
     unit = "points" if row.unit == "percent" else "epochs"
     if not ours.overlaps(published):
         side = "above" if ours.mean > published.mean else "below"
         gap = f"{row.scale * abs(ours.mean - published.mean):.2f} {unit} {side}"
         outcome: Outcome = "differs"
-        sentence = f"differs: {row.title} is {gap}: {numbers}{caveat}"
+        for other in printed_elsewhere(row):
+            here, there, _ = _compared(mean, other)
+            outcome = "contradicted" if here.overlaps(there) else outcome
+        by_whom = ", and the paper's other number for it agrees with ours" if outcome == "contradicted" else ""
+        sentence = f"{outcome}: {row.title} is {gap}{by_whom}: {numbers}{caveat}"
     elif ours.half_width > finest:
         why = f"our interval is wider than ±{row.scale * finest:g} {unit} and would hide a difference: {numbers}"
         return _not_comparable(row, why, ours=mean, published=published)
@@ -151,6 +151,17 @@ def verdict_on_values(
         outcome = "reproduced"
         sentence = f"reproduced: the {100 * LEVEL:g} % intervals of {row.title} overlap: {numbers}{caveat}"
     return PublishedVerdict(row=row, outcome=outcome, sentence=sentence, ours=mean, published=published)
+
+
+def _compared(mean: Interval, row: PublishedRow) -> tuple[Interval, Interval, str]:
+    """Return our interval and the published one as they are compared, and both in words."""
+    published, why = published_interval(row)
+    if published is not None:
+        theirs = f"published {_show(published, row)} over {published.n}"
+        return mean, published, f"ours {_show(mean, row)} over {mean.n} repeats, {theirs}"
+    ours, printed = _next_run(mean, row), _rounded(row)
+    theirs = f"the paper prints {row.scale * printed.mean:g} ({why})"
+    return ours, printed, f"one more run of ours would be {_show(ours, row)}, {theirs}"
 
 
 def published_interval(row: PublishedRow) -> tuple[Interval | None, str]:
@@ -248,9 +259,12 @@ def _split(record: RunRecord) -> Mapping[str, Value]:
 
 
 def _value(record: RunRecord, row: PublishedRow) -> float | None:
-    """Return what a run has for the row: a test score as a share of 1, or its best epoch, counted from 0."""
+    """Return what a run has for the row: a test score as a share of 1, or its best epoch as the paper counts it.
+
+    After the first epoch it is epoch 0 there and 1 in a record, where 0 is the network before training.
+    """
     if row.unit == "epoch":
-        return None if record.best_epoch is None else float(record.best_epoch)
+        return None if record.best_epoch is None else float(record.best_epoch - 1)
     found = record.score(row.metric)
     # Precision@1 and recall@1 are one number under two names.
     alias = {"precision@1": "recall@1", "recall@1": "precision@1"}.get(row.metric)

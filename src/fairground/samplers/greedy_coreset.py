@@ -33,9 +33,9 @@ class GreedyCoresetSampler(EmbeddedSampler):
         super().__init__(**bank)
         self.require_picks()
         self._softness, self._roth_code = 0.03 if softened else 0.0, roth_code
-        self._other_pool: Tensor | None = None
+        self._other_pool: torch.Tensor | None = None
 
-    def plan(self, generator: torch.Generator) -> Tensor:
+    def plan(self, generator: torch.Generator) -> torch.Tensor:
         self._other_pool = None
         return super().plan(generator)
 

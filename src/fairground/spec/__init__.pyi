@@ -105,6 +105,12 @@ from fairground.spec.study_spec import UNSAID
 from fairground.spec.study_spec import UntilSettledSpec
 from fairground.spec.study_spec import jobs_of
 from fairground.spec.study_spec import study_hash
+from fairground.spec.text_and_code import Difference
+from fairground.spec.text_and_code import PAPER_OF
+from fairground.spec.text_and_code import Reading
+from fairground.spec.text_and_code import differences
+from fairground.spec.text_and_code import settings_as
+from fairground.spec.text_and_code import text_of_preset
 
 __all__ = [
     "ALL",
@@ -117,6 +123,7 @@ __all__ = [
     "Counts",
     "DEFAULT_PROTOCOL",
     "DataSpec",
+    "Difference",
     "EvaluationSpec",
     "FoldsSpec",
     "Integer",
@@ -131,11 +138,13 @@ __all__ = [
     "OWN_DATA",
     "OptimiserSpec",
     "Overrides",
+    "PAPER_OF",
     "Purpose",
     "ROOM",
     "ROOMS",
     "ROOM_OF",
     "Range",
+    "Reading",
     "Real",
     "Reference",
     "RunSpec",
@@ -166,6 +175,7 @@ __all__ = [
     "declaration",
     "declared",
     "declared_metric",
+    "differences",
     "differing",
     "end_of",
     "find",
@@ -204,12 +214,14 @@ __all__ = [
     "refuse_unknown",
     "rounded",
     "run_from_plain",
+    "settings_as",
     "settings_of",
     "shared",
     "spelled",
     "study_from_plain",
     "study_hash",
     "study_names",
+    "text_of_preset",
     "text_without_seed",
     "to_plain",
     "value_at",
