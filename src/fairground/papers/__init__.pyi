@@ -18,6 +18,7 @@ from fairground.papers.published_numbers import SelectedOn
 from fairground.papers.published_numbers import Spread
 from fairground.papers.published_numbers import claimed_gain
 from fairground.papers.published_numbers import claims_on
+from fairground.papers.published_numbers import printed_elsewhere
 from fairground.papers.published_numbers import published_errata
 from fairground.papers.published_numbers import published_papers
 from fairground.papers.published_numbers import published_rows
@@ -64,6 +65,7 @@ __all__ = [
     "ensemble_protocol",
     "mismatches",
     "obstacles",
+    "printed_elsewhere",
     "published_errata",
     "published_interval",
     "published_papers",

@@ -88,12 +88,12 @@ def _protocol_texts() -> dict[str, str]:
 def presets(loss: str) -> dict[str, dict[str, Value]]:
     """Return the published hyperparameters of a loss by the preset's name, each as dotted settings of a run.
 
-    Every preset but those with the mistakes of the code can be had as the paper's text has it: `roth-cub200-text`.
+    Those that the paper's text has otherwise follow as `roth-cub200-text` and the like.
     """
     name = canonical("losses", loss)
-    written = list(_presets().get(name, {}))
-    as_text = [f"{preset}-text" for preset in written if "as-run" not in preset]
-    return {preset: _preset(name, preset) for preset in (*written, *as_text)}
+    written = {preset: _preset(name, preset) for preset in _presets().get(name, {})}
+    as_text = {f"{preset}-text": _preset(name, f"{preset}-text") for preset in written if "as-run" not in preset}
+    return written | {key: text for key, text in as_text.items() if text != written[key.removesuffix("-text")]}
 
 
 @cache
