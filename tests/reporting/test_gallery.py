@@ -7,7 +7,7 @@ from PIL import Image
 
 from fairground.errors import DataError
 from fairground.records.arrays import read_arrays, write_arrays
-from fairground.reporting.rendering import read_gallery
+from fairground.reporting.gallery_pictures import read_gallery
 from tests.reporting.fixtures import write_gallery
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairground.papers.published_numbers import claimed_gain, claims_on
+from fairground.papers.claims import claimed_gain, claims_on
 from fairground.records import EpochRow, RunFolder, Score, write_arrays
 from fairground.reporting.figures import improvement, metric_agreement
 from fairground.reporting.result_table import ResultTable

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fairground.comparison.run_scores import join_folds
+from fairground.comparison.fold_averages import join_folds
 from fairground.records.record import RunRecord, Score
 from fairground.reporting import table_formats as formats
 from fairground.reporting.result_table import ResultTable

@@ -12,7 +12,7 @@ import torch
 
 from fairground.errors import InputError, StoreError
 from fairground.evaluation.embed import embed
-from fairground.loading.prepared_images import find_cache, list_caches, remove_cache
+from fairground.loading.caches import find_cache, list_caches, remove_cache
 from fairground.records.training_events import BatchTrained, StagesCached
 from fairground.training.assemble import assemble
 from fairground.training.loop import StoppedError

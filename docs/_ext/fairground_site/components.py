@@ -8,7 +8,7 @@ from pathlib import Path
 import fairground
 from fairground.spec.catalogue import ROOMS, class_name, list_room
 from fairground.spec.declarations import SUPPLIED, Setting, declared, settings_of
-from fairground.spec.load_run_spec import presets
+from fairground.spec.protocols_and_presets import presets
 from fairground.spec.run_spec import ROOM_OF
 from fairground.spec.search_ranges import Choice, LogReal, Range, Real
 from fairground_site.markdown import block, code, parse_docstring, prose, table

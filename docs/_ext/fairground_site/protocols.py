@@ -1,7 +1,8 @@
 """The declaration card of every protocol, as `fairground protocol NAME` prints it."""
 
 from fairground.spec.declaration_card import declaration
-from fairground.spec.load_run_spec import load_run, protocol_names
+from fairground.spec.load_run_spec import load_run
+from fairground.spec.protocols_and_presets import protocol_names
 from fairground_site.markdown import code, prose, table
 
 

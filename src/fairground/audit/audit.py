@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.audit import AuditRows, Copies, LabelSuspect, Progress, copies
+from fairground.audit import AuditRows, Copies, LabelSuspect, Progress, copies, image_scan
 from fairground.contracts.dataset import Dataset, ImageTable
 from fairground.errors import require
 from fairground.files import shown, write_atomically
@@ -51,7 +51,7 @@ def audit_in_detail(
 ) -> tuple[Audit, AuditRows]:
     """Return the findings and the rows they are about."""
     table = dataset.photos() if isinstance(dataset, PhotoDataset) else dataset.load()
-    scans = copies.scan_images(table.images, progress)
+    scans = image_scan.scan_images(table.images, progress)
     is_closed, part_names, part_of = _parts(table, split)
     rows = AuditRows(table=table, part_names=part_names, part_of=part_of, scans=scans)
     readable = rows.readable

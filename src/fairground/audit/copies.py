@@ -9,29 +9,16 @@ either has: pictures of small things on a plain ground have few. A mirrored, rot
 and images with fewer than 8 bits are too plain to be judged.
 """
 
-import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from PIL import Image
 
-from fairground.contracts.dataset import Images, ImageTable
-from fairground.errors import DataError
-from fairground.files import read_bytes
-from fairground.loading import ImageFiles, for_each, shrunk_picture
+from fairground.audit import ImageScan
+from fairground.contracts.dataset import ImageTable
+from fairground.loading import for_each
 
-#: called with the number of images done and the number of images
-Progress = Callable[[int, int], None]
-#: images scanned at once
-_SCANNED = 256
-#: JPEGs are decoded shrunk, to no less than this on the shorter side: a fingerprint is 16 pixels high
-_ENOUGH = 64
-_SIDE = 16
-#: shades of gray (of 255) a difference must exceed: the noise of flat areas must not decide bits
-_MARGIN = 2.0
 #: the bits of a fingerprint, and in how many two lookalikes may differ
 N_BITS = 256
 THRESHOLD = 16
@@ -43,60 +30,6 @@ MIN_BITS = 8
 _BLOCK = 64
 #: how many examples of copies are kept
 _SHOWN = 5
-
-
-@dataclass(frozen=True, kw_only=True)
-class ImageScan:
-    """For each image (n): a hash of its content, its fingerprint of bits (n, 4), and height and width (n, 2).
-
-    `faults` says what is wrong with those that cannot be read. Features have no bits and no sizes.
-    """
-
-    hashes: np.ndarray
-    bits: np.ndarray | None
-    sizes: np.ndarray | None
-    faults: Mapping[int, str] = field(default_factory=dict)
-
-
-def scan_images(images: Images, progress: Progress = lambda *_: None) -> ImageScan:
-    """Read every image once, in threads, a bounded block at a time."""
-    n = len(images)
-    hashes, bits, sizes = np.zeros(n, "S16"), np.zeros((n, 4), np.uint64), np.zeros((n, 2), np.int64)
-    faults: dict[int, str] = {}
-
-    def scan(row: int) -> None:
-        try:
-            # One byte is enough to keep numpy from cutting zeros off the end of a hash.
-            hashes[row] = _hash(images, row) + b"."
-            if images.is_picture:
-                picture, sizes[row] = shrunk_picture(images, row, _ENOUGH)
-                bits[row] = fingerprint_bits(picture)
-        except DataError as error:
-            faults[row] = str(error)
-
-    for begin in range(0, n, _SCANNED):
-        end = min(begin + _SCANNED, n)
-        for_each(scan, range(begin, end))
-        progress(end, n)
-    seen = {"bits": bits, "sizes": sizes} if images.is_picture else {"bits": None, "sizes": None}
-    return ImageScan(hashes=hashes, **seen, faults=dict(sorted(faults.items())))
-
-
-def _hash(images: Images, row: int) -> bytes:
-    """Return a hash of a file and its box, or of an array."""
-    if isinstance(images, ImageFiles):
-        content = read_bytes(images.paths[row], error=DataError)
-        content += b"" if images.boxes is None else images.boxes[row].tobytes()
-    else:
-        content = np.ascontiguousarray(images.take(np.array([row]))[0].numpy()).tobytes()
-    return hashlib.blake2b(content, digest_size=15).digest()
-
-
-def fingerprint_bits(image: Image.Image) -> np.ndarray:
-    """Return the fingerprint of an image as 4 whole numbers of 64 bits."""
-    small = image.convert("L").resize((_SIDE + 1, _SIDE), Image.Resampling.BILINEAR)
-    shades = np.asarray(small, dtype=np.float32)
-    return np.packbits((np.diff(shades, axis=1) > _MARGIN).reshape(-1)).view(np.uint64)
 
 
 @dataclass(frozen=True, kw_only=True)

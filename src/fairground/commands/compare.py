@@ -11,7 +11,7 @@ from fairground.commands.runs import Run, RunList, named_records, without_trials
 from fairground.comparison.comparison_result import LEVEL, GeneralityKind
 from fairground.errors import InputError, require
 from fairground.records import RunFolder, RunRecord, Store
-from fairground.reporting import ResultTable, comparison_text, latex, over_tables, section_key
+from fairground.reporting import ResultTable, comparison_text, latex, over_tables, section_key, values_file
 from fairground.spec import data_name, nearest
 
 
@@ -202,12 +202,12 @@ def _compare_file(path: Path, *, is_over: bool, **settings: Any) -> Answer:
     from fairground.comparison.over_datasets import over_datasets
     from fairground.reporting import tables_over_datasets as over_reports
 
-    read = comparison_text.read_values(path)
+    read = values_file.read_values(path)
     found = {dataset: compare_values(values, **settings) for dataset, values in read.items()}
     over = [over_datasets(read, **settings)] if is_over else []
-    plain = [{"dataset": name or None, **comparison_text.values_plain(one)} for name, one in found.items()]
+    plain = [{"dataset": name or None, **values_file.values_plain(one)} for name, one in found.items()]
     aggregated = over_reports.values_plain(over[0]) if over else None
     # One data set is the usual case: its pairs are at hand without asking for a data set.
     data = plain[0] if len(plain) == 1 else {"datasets": plain, "over_datasets": aggregated}
-    parts = [comparison_text.values_text(one, dataset=name) for name, one in found.items()]
+    parts = [values_file.values_text(one, dataset=name) for name, one in found.items()]
     return _printed(data, *parts, *map(over_reports.values_text, over))

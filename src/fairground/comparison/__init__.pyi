@@ -1,8 +1,6 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
 from fairground.comparison.compare_values import Findings
 from fairground.comparison.compare_values import Model
-from fairground.comparison.compare_values import POWER
-from fairground.comparison.compare_values import REACH
 from fairground.comparison.compare_values import check_settings
 from fairground.comparison.compare_values import compare_runs
 from fairground.comparison.compare_values import conclude
@@ -63,6 +61,12 @@ from fairground.comparison.fairness_rules import Rule
 from fairground.comparison.fairness_rules import UNSAID
 from fairground.comparison.fairness_rules import find_differences
 from fairground.comparison.fairness_rules import is_measured_raw
+from fairground.comparison.fold_averages import fold_groups
+from fairground.comparison.fold_averages import folds_of
+from fairground.comparison.fold_averages import join_folds
+from fairground.comparison.fold_averages import mean_over_folds
+from fairground.comparison.fold_averages import place_of_seed
+from fairground.comparison.fold_averages import seed_of
 from fairground.comparison.generality import Generality
 from fairground.comparison.generality import PerClass
 from fairground.comparison.generality import generality_of
@@ -99,9 +103,6 @@ from fairground.comparison.paired_table import layout_of
 from fairground.comparison.paired_table import scatter_of
 from fairground.comparison.run_scores import Runs
 from fairground.comparison.run_scores import Values
-from fairground.comparison.run_scores import fold_groups
-from fairground.comparison.run_scores import join_folds
-from fairground.comparison.run_scores import seed_of
 from fairground.comparison.seed_waves import SPENDING
 from fairground.comparison.seed_waves import Wave
 from fairground.comparison.seed_waves import compare_in_waves
@@ -109,6 +110,9 @@ from fairground.comparison.seed_waves import errors_of
 from fairground.comparison.seed_waves import in_question
 from fairground.comparison.seed_waves import look
 from fairground.comparison.seed_waves import next_wave
+from fairground.comparison.seeds_needed import POWER
+from fairground.comparison.seeds_needed import REACH
+from fairground.comparison.seeds_needed import more_seeds
 
 __all__ = [
     "ANYTHING",
@@ -177,6 +181,7 @@ __all__ = [
     "find_differences",
     "fit",
     "fold_groups",
+    "folds_of",
     "friedman_p",
     "generality_of",
     "images_per_class",
@@ -189,7 +194,9 @@ __all__ = [
     "layout_of",
     "longest_runs",
     "look",
+    "mean_over_folds",
     "measured_raw",
+    "more_seeds",
     "nemenyi",
     "next_wave",
     "no_verdict_on",
@@ -203,6 +210,7 @@ __all__ = [
     "other_threads",
     "overlapping_claims",
     "p_values",
+    "place_of_seed",
     "profile_of",
     "range_reached",
     "ranks_of",

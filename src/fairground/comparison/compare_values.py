@@ -39,18 +39,21 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from fairground.comparison import LEVEL, Comparison, Estimate, Pair, Reason, Runs, Values, Verdict, null_distribution
+from fairground.comparison import (
+    LEVEL,
+    Comparison,
+    Estimate,
+    Pair,
+    Reason,
+    Runs,
+    Values,
+    Verdict,
+    more_seeds,
+    null_distribution,
+)
 from fairground.comparison.null_distribution import NullDistribution, critical_value, shares_of_best
-from fairground.comparison.paired_table import PRIOR, Array, Layout, MeanWeights, Scatter, layout_of, scatter_of
+from fairground.comparison.paired_table import Array, Layout, MeanWeights, Scatter, layout_of, scatter_of
 from fairground.errors import require
-
-POWER = 0.8
-#: more seeds than this are not feasible
-REACH = 1000
-#: numbers of seeds to try: each up to a hundred, then one in twenty
-_TRIED = np.union1d(np.arange(1, 100), np.geomspace(100, REACH, 50).round().astype(np.int64))
-#: the quantiles of what the variance may be over which the probability is a mean
-_CENTRES = (np.arange(9) + 0.5) / 9
 
 
 def compare_values(
@@ -101,7 +104,7 @@ def compare_runs(
             p_alone=model.p_values(is_alone=True),
             mean_half_widths=np.quantile(np.abs(model.mean_errors), level, axis=0),
             probabilities=shares_of_best(model.means + model.errors),
-            more_seeds=_more_seeds(model, error, margin) if is_planned else None,
+            more_seeds=more_seeds(model, error, margin) if is_planned else None,
         )
     return conclude(runs, findings, level=level, margin=margin, higher_is_better=higher_is_better)
 
@@ -174,48 +177,6 @@ def fit(runs: Runs, *, higher_is_better: bool) -> Model | None:
         scatter = replace(scatter, own=np.zeros_like(scatter.own))
     means = chosen.averages if weights.ratio == 0 else weights.weights @ y
     return Model(names=chosen.names, layout=layout, weights=weights, means=means, scatter=scatter, chance=chance)
-
-
-def _more_seeds(model: Model, error: float, margin: float) -> NDArray[np.int64]:
-    """Return per pair how many more seeds settle it in four of five cases; 0 where none are needed or feasible."""
-    size, half_width = np.abs(model.differences), model.critical(error) * model.pair_errors
-    left = np.flatnonzero((size <= half_width) & (size + half_width >= margin))
-    found = np.zeros(len(size), dtype=np.int64)
-    # Of many pairs a few numbers of seeds at a time: most are settled by the first and need not be tried with the rest.
-    for m in np.array_split(_TRIED, 1 if len(left) < 200 else 12):
-        reached = _chances(model, left, m, error, margin) >= POWER
-        is_reached = reached.any(axis=1)
-        found[left[is_reached]] = m[reached[is_reached].argmax(axis=1)]
-        left = left[~is_reached]
-    return found
-
-
-def _chances(model: Model, pairs: NDArray[np.int64], m: NDArray[np.int64], error: float, margin: float) -> Array:
-    """Return how probably each of some pairs is settled by each number of further seeds, (pairs, numbers)."""
-    from scipy.special import ndtr
-
-    counts = model.layout.has_run.sum(axis=1)
-    a, b = (one[pairs] for one in model.layout.pairs)
-    before = model.pair_errors[pairs][:, None] ** 2
-    now = (1 / counts[a] + 1 / counts[b])[:, None]
-    after = before * ((1 / (counts[a][:, None] + m) + 1 / (counts[b][:, None] + m)) / now)
-    fewest = np.minimum(counts[a], counts[b])[:, None]
-    known = null_distribution.range_reached(model.layout.n_methods, 1 - null_distribution.CAUTION * error)
-    known /= math.sqrt(2)
-    critical = known + np.maximum(0.0, model.critical(error) - known) * (fewest + 1) / (fewest + m + 1)
-    difference = np.abs(model.differences)[pairs][:, None]
-    settled: Array = np.zeros_like(after)
-    for factor in np.quantile(model.chance.variances, _CENTRES):
-        # PRIOR and the runs so far say 1, m more runs say `factor`.
-        seen = (PRIOR + fewest - 1 + factor * m) / (PRIOR + fewest - 1 + m)
-        spread = np.maximum(np.sqrt(factor * (before - after)), 1e-300)
-        half = critical * np.sqrt(seen * after)
-        apart = ndtr((difference - half) / spread) + ndtr((-difference - half) / spread)
-        room = np.maximum(0.0, margin - half)
-        within = ndtr((room - difference) / spread) - ndtr((-room - difference) / spread)
-        # Where half is below margin / 2 the two overlap; together they never exceed 1.
-        settled += np.minimum(1.0, apart + np.maximum(0.0, within)) / len(_CENTRES)
-    return settled
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairground.errors import DataError, require
-from fairground.loading.decoding import n_threads
+from fairground.loading.reading_threads import n_threads
 from fairground.retrieval.threads import share_out
 
 #: rows multiplied at once, and queries at once

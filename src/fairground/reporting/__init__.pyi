@@ -1,16 +1,14 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
-from fairground.reporting.comparison_text import MAX_METHODS
+from fairground.reporting.class_scores import ClassScores
 from fairground.reporting.comparison_text import MOST_TO_READ
-from fairground.reporting.comparison_text import NEEDED
-from fairground.reporting.comparison_text import OPTIONAL
 from fairground.reporting.comparison_text import compare_records
 from fairground.reporting.comparison_text import confidence_of
 from fairground.reporting.comparison_text import has_intervals
 from fairground.reporting.comparison_text import how_to_read
+from fairground.reporting.comparison_text import indented
 from fairground.reporting.comparison_text import pairs_to_read
 from fairground.reporting.comparison_text import plain
 from fairground.reporting.comparison_text import plain_pair
-from fairground.reporting.comparison_text import read_values
 from fairground.reporting.comparison_text import refusal
 from fairground.reporting.comparison_text import reservations
 from fairground.reporting.comparison_text import sentence
@@ -56,6 +54,10 @@ from fairground.reporting.figure import count
 from fairground.reporting.figure import factor_of
 from fairground.reporting.figure import figures_of
 from fairground.reporting.figure import write_figures
+from fairground.reporting.gallery_pictures import Gallery
+from fairground.reporting.gallery_pictures import Query
+from fairground.reporting.gallery_pictures import Tile
+from fairground.reporting.gallery_pictures import read_gallery
 from fairground.reporting.headings import clean
 from fairground.reporting.headings import duration
 from fairground.reporting.headings import heading
@@ -76,6 +78,7 @@ from fairground.reporting.live_pages import Watch
 from fairground.reporting.live_pages import choose
 from fairground.reporting.live_pages import run_card
 from fairground.reporting.live_pages import study_card
+from fairground.reporting.method_names import labels_of
 from fairground.reporting.page import MOST_LISTED
 from fairground.reporting.page import build_page
 from fairground.reporting.page import inputs_of
@@ -83,22 +86,17 @@ from fairground.reporting.page import page_text
 from fairground.reporting.page import picture
 from fairground.reporting.page import read_audit
 from fairground.reporting.page import sections_of
-from fairground.reporting.rendering import Gallery
+from fairground.reporting.query_page import write_answers
 from fairground.reporting.rendering import MOST
-from fairground.reporting.rendering import Query
-from fairground.reporting.rendering import Tile
-from fairground.reporting.rendering import read_gallery
+from fairground.reporting.rendering import data_uri
 from fairground.reporting.rendering import render
-from fairground.reporting.rendering import write_answers
 from fairground.reporting.rendering import write_page
 from fairground.reporting.rendering import write_race_page
-from fairground.reporting.rendering import write_suspects
 from fairground.reporting.result_table import MethodComparer
 from fairground.reporting.result_table import ResultTable
 from fairground.reporting.result_table import TableCell
 from fairground.reporting.result_table import TableRow
 from fairground.reporting.result_table import UNFAIR
-from fairground.reporting.run_set import ClassScores
 from fairground.reporting.run_set import Method
 from fairground.reporting.run_set import RunSet
 from fairground.reporting.run_set import SectionKey
@@ -124,6 +122,7 @@ from fairground.reporting.study_results import results_plain
 from fairground.reporting.study_results import results_text
 from fairground.reporting.study_results import tables_of
 from fairground.reporting.study_results import write_study_page
+from fairground.reporting.suspect_labels_page import write_suspects
 from fairground.reporting.table_formats import LATEX_MARKS
 from fairground.reporting.table_formats import MARKS
 from fairground.reporting.table_formats import caption
@@ -136,6 +135,10 @@ from fairground.reporting.table_formats import text_table
 from fairground.reporting.tables_over_datasets import OverTables
 from fairground.reporting.tables_over_datasets import over_tables
 from fairground.reporting.tables_over_datasets import over_tables_if_any
+from fairground.reporting.values_file import MAX_METHODS
+from fairground.reporting.values_file import NEEDED
+from fairground.reporting.values_file import OPTIONAL
+from fairground.reporting.values_file import read_values
 from fairground.reporting.watch_server import WatchServer
 
 __all__ = [
@@ -209,6 +212,7 @@ __all__ = [
     "css_variables",
     "csv_text",
     "dash_of",
+    "data_uri",
     "duration",
     "factor_of",
     "figures_of",
@@ -219,10 +223,12 @@ __all__ = [
     "heading",
     "headline_of",
     "how_to_read",
+    "indented",
     "inputs_of",
     "intervals_of",
     "join_names",
     "label_shifts",
+    "labels_of",
     "latex",
     "leave_out",
     "legend",

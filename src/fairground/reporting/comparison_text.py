@@ -6,21 +6,15 @@ values are `method, seed, value`, optionally `dataset` and `fold`; folds are ave
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, get_args
 
-from fairground.comparison import Comparison, Generality, GeneralityKind, Pair, Values, join_folds, sentence_of
-from fairground.errors import InputError, require
-from fairground.files import read_csv, shown
+from fairground.comparison import Comparison, Generality, GeneralityKind, Pair, join_folds, sentence_of
+from fairground.errors import require
 from fairground.records import RunFolder, RunRecord
-from fairground.reporting import UNFAIR, ClassScores, ResultTable, clean, heading, shorten, show, table_formats, unit
+from fairground.reporting import UNFAIR, ClassScores, ResultTable, heading, shorten, show, table_formats, unit
 
 #: every pair of six methods
 MOST_TO_READ = 15
-NEEDED = ("method", "seed", "value")
-OPTIONAL = ("dataset", "fold")
-#: this many methods are 20,000 pairs
-MAX_METHODS = 200
 
 
 def compare_records(
@@ -45,7 +39,7 @@ def compare_records(
 
 def refusal(table: ResultTable) -> str:
     """Return every difference with why it matters."""
-    return "\n".join([table.fairness.refusal(), *_listed(_differences(table))])
+    return "\n".join([table.fairness.refusal(), *indented(_differences(table))])
 
 
 def text(table: ResultTable, *, hints: Sequence[str] = (), width: int | None = None) -> str:
@@ -58,9 +52,9 @@ def text(table: ResultTable, *, hints: Sequence[str] = (), width: int | None = N
     if lacking:
         verdicts.append(f"no verdict on {len(lacking)} pairs: a verdict needs at least two runs of each method")
     lines = [how_to_read(table)] if pairs else []
-    lines += _listed(("" if table.is_fair else UNFAIR) + verdict for verdict in verdicts)
+    lines += indented(("" if table.is_fair else UNFAIR) + verdict for verdict in verdicts)
     if len(read) < len(pairs):
-        lines += _listed([f"and {len(pairs) - len(read)} pairs without the first method: --json has all"])
+        lines += indented([f"and {len(pairs) - len(read)} pairs without the first method: --json has all"])
     lines += [*reservations(table), *_titled("Hints:", hints)]
     further = "".join(f"{line}\n" for line in lines)
     return f"{table_formats.text(table, width=width)}\n{table_formats.folded(further, width)}"
@@ -142,10 +136,10 @@ def _differences(table: ResultTable) -> list[str]:
 
 
 def _titled(title: str, rows: Sequence[str]) -> list[str]:
-    return ["", title, *_listed(rows)] if rows else []
+    return ["", title, *indented(rows)] if rows else []
 
 
-def _listed(lines: Iterable[str]) -> list[str]:
+def indented(lines: Iterable[str]) -> list[str]:
     """Indent lines, cleaned of control characters and cut to a readable length."""
     return [f"  {shorten(line, 1000)}" for line in lines]
 
@@ -212,63 +206,3 @@ def _settled_by(table: ResultTable, name: str) -> str:
     if pair.prospect != "advised":
         return {"follow": "more follow", "limit": "limit reached", "none": "no more"}[pair.prospect]
     return "none within reach" if pair.more_seeds is None else f"about {pair.more_seeds} more"
-
-
-def read_values(path: Path) -> dict[str, Values]:
-    """Return the values of each data set ("" where the file names none) by method and seed, folds by name."""
-    table = read_csv(path)
-    missing = [name for name in NEEDED if name not in table.columns]
-    require(
-        not missing,
-        f"{path} needs the columns {', '.join(NEEDED)}, and may have {', '.join(OPTIONAL)}; "
-        f"{', '.join(missing)} is missing from {', '.join(table.columns)}",
-    )
-    read: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
-    for cells, line in zip(table.rows, table.lines, strict=True):
-        row, where = dict(zip(table.columns, cells, strict=True)), f"{path}, line {line}"
-        cell = {name: row.get(name, "").strip() for name in (*NEEDED, *OPTIONAL)}
-        for name in NEEDED:
-            require(cell[name] != "", f"{where}: {name} is empty")
-        try:
-            value = float(cell["value"])
-        except ValueError as error:
-            raise InputError(f"{where}: value must be a number; got {shown(cell['value'])}") from error
-        folds = read.setdefault(cell["dataset"], {}).setdefault(cell["method"], {}).setdefault(cell["seed"], {})
-        fold = f", fold {cell['fold']}" if cell["fold"] else ""
-        complaint = f"{where}: method '{cell['method']}', seed {cell['seed']}{fold} is given twice"
-        require(cell["fold"] not in folds, clean(complaint))
-        folds[cell["fold"]] = value
-    require(len(read) > 0, f"{path} has no values below its heading")
-    most = max(map(len, read.values()))
-    require(most <= MAX_METHODS, f"{path} has {most:,} methods; at most {MAX_METHODS} can be compared in pairs")
-    return {
-        dataset: {
-            method: {seed: folds[""] if set(folds) == {""} else folds for seed, folds in seeds.items()}
-            for method, seeds in methods.items()
-        }
-        for dataset, methods in read.items()
-    }
-
-
-def values_text(comparison: Comparison, *, dataset: str = "") -> str:
-    """Return the best method, each method's mean, and the verdict on every pair of a file's values."""
-    rows = []
-    for method in comparison.methods:
-        half = "" if method.half_width is None else f" ± {method.half_width:.4g}"
-        rows.append((method.name, str(method.n), f"{method.mean:.4g}{half}"))
-    name = f"{clean(dataset)}: " if dataset else ""
-    lines = [f"{name}{shorten(comparison.sentence, 1000)}"]
-    lines.append(table_formats.text_table([("method", "n", "value"), *rows]))
-    if comparison.pairs:
-        at = f"{100 * comparison.level:g} %"
-        lines.append(f"Intervals of differences hold at once at {at}; equivalent is within ±{comparison.margin:g}:")
-    return "\n".join([*lines, *_listed(pair.sentence for pair in comparison.pairs)]) + "\n"
-
-
-def values_plain(comparison: Comparison) -> dict[str, Any]:
-    return {
-        **{key: getattr(comparison, key) for key in ("level", "margin", "higher_is_better", "sentence", "is_settled")},
-        "best": list(comparison.best),
-        "methods": [dict(vars(method)) for method in comparison.methods],
-        "pairs": [plain_pair(pair, pair.sentence) for pair in comparison.pairs],
-    }

@@ -16,12 +16,14 @@ from fairground.files import read_json
 from fairground.papers import compare_with_published, ensemble_protocol, repeats_of
 from fairground.records.record import RunRecord, one_of_each_spec
 from fairground.reporting import clean, confidence_of, duration, panels, sentences, shorten, table_formats, write_figure
+from fairground.reporting.class_scores import ClassScores
 from fairground.reporting.figure import FigureInputs, figures_of
 from fairground.reporting.figures.embedding_map import maps_of
 from fairground.reporting.figures.scores_and_ranks import curve_panel, curves_of, score_panel
-from fairground.reporting.rendering import read_gallery, render, write_page
+from fairground.reporting.gallery_pictures import read_gallery
+from fairground.reporting.rendering import render, write_page
 from fairground.reporting.result_table import UNFAIR, ResultTable, TableRow
-from fairground.reporting.run_set import ClassScores, RunSet, SectionKey, collected, leave_out, names_of_joined
+from fairground.reporting.run_set import RunSet, SectionKey, collected, leave_out, names_of_joined
 from fairground.reporting.tables_over_datasets import OverTables, over_tables_if_any
 from fairground.spec.run_names import flatten, shared
 

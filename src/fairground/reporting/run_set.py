@@ -2,26 +2,23 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-
-from fairground.comparison import Generality, fold_groups, generality_of, seed_of
-from fairground.errors import DamageWarning, DataError, FairgroundError, InputError, require
+from fairground.comparison import seed_of
+from fairground.errors import DamageWarning, FairgroundError
 from fairground.papers.expected_runs import ensemble_protocol
-from fairground.records import RunFolder, RunRecord, SplitName, array_names, folder_names, one_of_each_spec, read_arrays
+from fairground.records import RunFolder, RunRecord, SplitName, folder_names, one_of_each_spec
+from fairground.reporting import labels_of
 from fairground.spec.run_names import data_name, differing, flatten
 from fairground.studies.trials import Trial
 
 #: what a section of a page is about: the data set and the protocol
 SectionKey = tuple[str, str]
-#: largest deviation of a weighted mean of class scores from the record's score
-_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +145,7 @@ def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = N
         groups.setdefault(record.method, []).append(record)
     flat = {key: flatten(group[0].spec) for key, group in groups.items()}
     varying = differing(flat.values())
-    labels = _labels(flat) | {key: name for key, name in (names or {}).items() if key in groups}
+    labels = labels_of(flat) | {key: name for key, name in (names or {}).items() if key in groups}
     n_called = Counter(labels.values())
     return [
         Method(
@@ -166,106 +163,3 @@ def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = N
         )
         for key, group in groups.items()
     ]
-
-
-def _labels(flat: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Name a method by its loss, then by the other parts that vary, then by the settings that still tell it apart.
-
-    An untrained network is named by its trunk.
-    """
-    frozen = {key: spec for key, spec in flat.items() if spec.get("training.epochs") == "0"}
-    trained = {key: spec for key, spec in flat.items() if key not in frozen}
-    labels = _by_parts(trained, first="loss")
-    labels |= {key: f"frozen {label}" for key, label in _by_parts(frozen, first="trunk", among=("head",)).items()}
-    alike: dict[str, list[str]] = {}
-    for key in flat:
-        alike.setdefault(labels[key], []).append(key)
-    for label, keys in alike.items():
-        varying = differing(flat[key] for key in keys) if len(keys) > 1 else []
-        for key in keys if varying else []:
-            settings = [f"{name}={flat[key].get(name, 'none')}" for name in varying]
-            labels[key] = f"{label}, {', '.join(settings)}"
-    return labels
-
-
-def _by_parts(
-    flat: Mapping[str, Mapping[str, str]], *, first: str, among: Collection[str] | None = None
-) -> dict[str, str]:
-    """Return the name of one part and of the others that vary, of all or `among` some."""
-    varying = [key for key in differing(flat.values()) if "." not in key and key != first]
-    parts = [key for key in varying if among is None or key in among]
-    return {
-        key: " + ".join([spec.get(first, key), *(spec[part] for part in parts if spec.get(part, "none") != "none")])
-        for key, spec in flat.items()
-    }
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ClassScores:
-    """Scores per test class, from the files of runs whose folds are not yet averaged.
-
-    A method's score on a class, for one seed, is the mean over its folds. Classes are weighted by their queries, as in
-    the scores of records; a metric that is not such a mean (clustering, verification) has no scores per class.
-    """
-
-    records: tuple[RunRecord, ...]
-    folders: Mapping[str, RunFolder]
-
-    def generality(
-        self, metric: str, methods: Iterable[Method], *, level: float, margin: float | None, is_higher: bool
-    ) -> Generality:
-        """Return the methods compared over seeds, over classes and over both; refused where scores are missing."""
-        try:
-            values, weights = self.read(metric, methods)
-        except InputError as error:
-            raise InputError(f"no comparison over test classes: {error}") from error
-        return generality_of(values, weights=weights, level=level, margin=margin, higher_is_better=is_higher)
-
-    def read(
-        self, metric: str, methods: Iterable[Method]
-    ) -> tuple[Mapping[str, Mapping[int, np.ndarray]], Sequence[float]]:
-        """Return each method's mean per class and seed, and the weights of the classes; refuse where there are none."""
-        values: dict[str, dict[int, np.ndarray]] = {}
-        sizes: list[np.ndarray] = []
-        groups = fold_groups(self.records)
-        for method in methods:
-            by_seed: dict[int, list[np.ndarray]] = {}
-            for record in groups.get(method.key, ()):
-                if record.state == "done":
-                    means, weights = self._read(record, metric)
-                    by_seed.setdefault(seed_of(record), []).append(means)
-                    sizes.append(weights)
-            if by_seed:
-                values[method.label] = {seed: np.mean(some, axis=0) for seed, some in by_seed.items()}
-        require(bool(sizes), "no run has finished")
-        first = sizes[0]
-        is_same = all(np.array_equal(one, first) for one in sizes)
-        require(is_same, "the runs were not tested on the same queries of the same classes")
-        kept = first > 0
-        require(kept.sum() > 1, f"{metric} covers one test class only")
-        require(max(map(len, values.values())) > 1, "no method has two runs")
-        kept_values = {label: {seed: x[kept] for seed, x in by.items()} for label, by in values.items()}
-        return kept_values, first[kept].tolist()
-
-    def _read(self, record: RunRecord, metric: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return a run's means per class and the weights of the classes; refuse where it has none."""
-        folder, score = self.folders.get(record.name), record.score(metric)
-        if folder is None or not folder.queries.is_file():
-            raise InputError(f"run {record.name} has no scores per query")
-        names = ["class_sizes", f"per_class/{metric}"]
-        try:
-            lacking = [name for name in names if name not in array_names(folder.queries)]
-            arrays = {} if lacking else read_arrays(folder.queries, names)
-        except DataError as error:
-            leave_out(error)
-            raise
-        require(not lacking, f"run {record.name} has no {' and no '.join(lacking)} in {folder.queries.name}")
-        sizes, means = (arrays[name].astype(float) for name in names)
-        is_whole = sizes.shape == means.shape and sizes.sum() > 0
-        require(is_whole, f"run {record.name} has no score per class of {metric}")
-        means = np.where(sizes > 0, means, 0.0)
-        for weights in (sizes, (sizes > 0).astype(float)):
-            # The record's score is the mean over queries or over classes.
-            if score is not None and abs(float(means @ weights / weights.sum()) - score) <= _ROUNDING:
-                return means, weights
-        raise InputError(f"the score of run {record.name} is not a mean over its queries")

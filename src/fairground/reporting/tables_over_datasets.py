@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fairground.comparison.comparison_result import LEVEL
 from fairground.comparison.over_datasets import Aggregate, OverDatasets, over_datasets
 from fairground.errors import InputError, require
-from fairground.reporting import ResultTable, comparison_text, plain_pair, sentence, text_table
+from fairground.reporting import ResultTable, plain_pair, sentence, text_table, values_file
 from fairground.reporting.headings import heading, shorten, show, unit
 from fairground.spec.measurement_names import goodness, in_unit
 
@@ -89,7 +89,7 @@ def values_text(found: OverDatasets) -> str:
 
 
 def values_plain(found: OverDatasets) -> dict[str, Any]:
-    return {**_plain(found), "improvement": comparison_text.values_plain(found.improvement)}
+    return {**_plain(found), "improvement": values_file.values_plain(found.improvement)}
 
 
 def _rank(one: Aggregate) -> str:

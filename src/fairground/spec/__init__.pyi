@@ -24,11 +24,7 @@ from fairground.spec.declarations import reference_of
 from fairground.spec.declarations import settings_of
 from fairground.spec.load_run_spec import COMMAND_LINE
 from fairground.spec.load_run_spec import DEFAULT_PROTOCOL
-from fairground.spec.load_run_spec import SHIPPED
 from fairground.spec.load_run_spec import load_run
-from fairground.spec.load_run_spec import presets
-from fairground.spec.load_run_spec import protocol_names
-from fairground.spec.load_run_spec import read_toml
 from fairground.spec.load_run_spec import run_from_plain
 from fairground.spec.load_study_spec import load_study
 from fairground.spec.load_study_spec import read_range
@@ -44,11 +40,19 @@ from fairground.spec.measurement_names import is_share
 from fairground.spec.measurement_names import read_analysis
 from fairground.spec.measurement_names import refuse_unknown
 from fairground.spec.measurement_names import spelled
+from fairground.spec.override_layers import SpecDraft
+from fairground.spec.protocols_and_presets import SHIPPED
+from fairground.spec.protocols_and_presets import flat_tables
+from fairground.spec.protocols_and_presets import preset_of
+from fairground.spec.protocols_and_presets import presets
+from fairground.spec.protocols_and_presets import protocol_names
+from fairground.spec.protocols_and_presets import protocol_texts
+from fairground.spec.protocols_and_presets import read_toml
+from fairground.spec.random_streams import Purpose
+from fairground.spec.random_streams import child_seed
 from fairground.spec.run_names import NAME_LENGTH
 from fairground.spec.run_names import OWN_DATA
-from fairground.spec.run_names import Purpose
 from fairground.spec.run_names import canonical_json
-from fairground.spec.run_names import child_seed
 from fairground.spec.run_names import data_name
 from fairground.spec.run_names import differing
 from fairground.spec.run_names import flatten
@@ -155,6 +159,7 @@ __all__ = [
     "SeedProcedure",
     "SelectionSpec",
     "Setting",
+    "SpecDraft",
     "StudyJob",
     "StudySpec",
     "TrainingSpec",
@@ -180,6 +185,7 @@ __all__ = [
     "end_of",
     "find",
     "fit",
+    "flat_tables",
     "flatten",
     "from_mapping",
     "goodness",
@@ -203,8 +209,10 @@ __all__ = [
     "parse_override",
     "parse_overrides",
     "parse_value",
+    "preset_of",
     "presets",
     "protocol_names",
+    "protocol_texts",
     "range_for",
     "range_from_plain",
     "read_analysis",

@@ -10,12 +10,11 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
-from typing import Any, Literal
+from typing import Any
 
 from fairground.spec import LATER, ComponentSpec, Range, RunSpec, Value
 
 NAME_LENGTH = 12
-Purpose = Literal["init_trunk", "init_head", "init_loss", "sampler", "augment", "miner", "global", "clusters"]
 #: data sets that are read from a path of the user's
 OWN_DATA = ("folder", "table", "features")
 #: names that say nothing without the folder above
@@ -50,17 +49,6 @@ def name_of(spec: RunSpec) -> str:
 def method_of(spec: RunSpec) -> str:
     """Return the same hash with the seed left out: runs that share it are repeats of one method."""
     return hash_of(to_plain(spec) | {"seed": 0})
-
-
-def child_seed(seed: int, purpose: Purpose) -> int:
-    """Return a seed in [0, 2**63) for one purpose.
-
-    Each purpose has its own stream, so that another miner does not change which batches are drawn, nor another sampler
-    the first weights of the network: two methods with one seed differ in what is compared and in nothing else. Miner,
-    regulariser and loss share the stream `miner`.
-    """
-    digest = hashlib.sha256(f"{seed}/{purpose}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
 
 
 def flatten(spec: Mapping[str, Any], prefix: str = "") -> dict[str, str]:

@@ -1,12 +1,7 @@
-"""Selection by the declared rule, the seal it breaks, and the final runs that open the test split.
+"""The final runs of a study, which open the test split: repeats of every method, or seeds in waves until it is settled.
 
-No run that looks at the test split exists before selection: what was chosen is written into the store, with who and
-when, before the first final spec can be had. A protocol that selects on the test split says so in its own spec and its
-records; nothing can be searched under it.
-
-Every method has the same number of repeats, or seeds in waves until it is settled. Nothing about waves is stored but
-the records of runs. Who gets seeds next follows from them alone (`comparison.seed_waves`), so that a study that was
-killed goes on with the very seeds it would have had.
+Nothing about waves is stored but the records of runs. Who gets seeds next follows from them alone
+(`comparison.seed_waves`), so that a study that was killed goes on with the very seeds it would have had.
 """
 
 from collections.abc import Collection, Mapping

@@ -1,4 +1,9 @@
-"""The seal on the test split of a study: only after selection does it make final specs."""
+"""The seal on the test split of a study: only after selection does it make final specs.
+
+No run that looks at the test split exists before selection: what was chosen is written into the store, with who and
+when, before the first final spec can be had. A protocol that selects on the test split says so in its own spec and its
+records; nothing can be searched under it.
+"""
 
 import json
 from collections.abc import Mapping

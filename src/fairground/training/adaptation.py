@@ -27,7 +27,7 @@ from fairground.functional import class_scatter, principal_axes, principal_axes_
 from fairground.heads.pca import PcaHead
 from fairground.heads.plda import PldaHead
 from fairground.heads.whitened import WhitenedHead
-from fairground.loading.decoding import read_ahead
+from fairground.loading.reading_threads import read_ahead
 from fairground.spec import ALL, AdaptationSpec, RunSpec, child_seed, to_plain
 from fairground.training import EmbeddingModel, Loader, SealedRows, Stepper, build_optimiser
 from fairground.training.assemble import build, build_loss, build_miner, build_regulariser, load_table, seeded

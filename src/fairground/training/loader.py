@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from fairground.contracts import Augmentation, Batch, BatchSampler, Images, Transform
-from fairground.loading.decoding import read_ahead
+from fairground.loading.reading_threads import read_ahead
 
 State = Mapping[str, Mapping[str, torch.Tensor]]
 

@@ -1,0 +1,108 @@
+"""The caches of this user: where they are, their list, and their removal."""
+
+import json
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from fairground.errors import InputError, StoreError, require
+from fairground.files import held
+from fairground.spec.catalogue import nearest
+
+#: prepared images, and outputs of the stages of a trunk that do not train
+CacheKind = Literal["prepared", "stages"]
+#: an empty file whose time of change is when the cache was last opened
+USED = "used"
+
+
+def cache_root(kind: CacheKind = "prepared") -> Path:
+    """Return where caches of a kind live: below $FAIRGROUND_CACHE, or below ~/.cache/fairground."""
+    said = os.environ.get("FAIRGROUND_CACHE")
+    base = Path(said).expanduser() if said else Path.home() / ".cache" / "fairground"
+    return base / kind
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheEntry:
+    """One cache: the folder its images came from (empty where not noted), their number, bytes, last use.
+
+    Prepared images have a `side`; outputs of frozen stages name the `trunk` and how many of its stages are frozen. One
+    that is not complete is being built, or was interrupted and will be continued.
+    """
+
+    kind: CacheKind
+    key: str
+    source: str
+    n_images: int
+    side: int
+    trunk: str
+    n_frozen: int
+    n_bytes: int
+    last_used: float
+    is_complete: bool
+
+
+def list_caches() -> list[CacheEntry]:
+    """Return every cache of this user, the one longest unused first."""
+    kinds: tuple[CacheKind, ...] = get_args(CacheKind)
+    folders = [(kind, path) for kind in kinds for path in cache_root(kind).glob("*") if path.suffix in ("", ".part")]
+    found = [_entry(kind, folder) for kind, folder in folders if folder.is_dir()]
+    return sorted((entry for entry in found if entry is not None), key=lambda entry: (entry.last_used, entry.key))
+
+
+def find_cache(entries: list[CacheEntry], key: str) -> CacheEntry:
+    fitting = [entry for entry in entries if entry.key.startswith(key)]
+    keys = [entry.key for entry in entries]
+    require(bool(key) and len(fitting) > 0, f"no cache '{key}'.{nearest(key, keys)} `fairground data caches` shows all")
+    require(len(fitting) == 1, f"{len(fitting)} caches begin with '{key}': say more of it")
+    return fitting[0]
+
+
+def remove_cache(entry: CacheEntry) -> None:
+    """Delete a cache, and what an interrupted build of it left; refused while it is being built."""
+    folder = cache_root(entry.kind) / entry.key
+    try:
+        with held(folder.with_suffix(".lock"), f"the cache {entry.key}"):
+            for chunk in folder.glob("locks/*.lock"):
+                with held(chunk, f"the cache {entry.key}"):
+                    pass
+            if folder.exists():
+                # Out of the way first: a reader that comes meanwhile finds a whole cache or none.
+                gone = folder.with_suffix(".gone")
+                shutil.rmtree(gone, ignore_errors=True)
+                folder.replace(gone)
+                shutil.rmtree(gone)
+            shutil.rmtree(folder.with_suffix(".part"), ignore_errors=True)
+    except StoreError as error:
+        raise InputError(str(error)) from error
+    except OSError as error:
+        raise StoreError(f"cannot remove the cache {folder}: {error.strerror or error}") from error
+
+
+def _entry(kind: CacheKind, folder: Path) -> CacheEntry | None:
+    """Return what a folder holds; none where it vanished meanwhile."""
+    try:
+        # Blocks on disk rather than lengths: the files of frozen stages have holes until they are filled.
+        files = [path.stat() for path in folder.iterdir() if path.is_file()]
+        marks = [folder / name for name in (USED, "index.json") if (folder / name).exists()]
+        last_used = max((path.stat().st_mtime for path in marks), default=folder.stat().st_mtime)
+    except OSError:
+        return None
+    index: dict[str, Any] = {}
+    with suppress(OSError, ValueError):
+        index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+    return CacheEntry(
+        kind=kind,
+        key=folder.stem,
+        source=index.get("source", ""),
+        n_images=index.get("n", 0),
+        side=index.get("side", 0),
+        trunk=index.get("trunk", ""),
+        n_frozen=index.get("n_frozen", 0),
+        n_bytes=sum(min(file.st_size, 512 * getattr(file, "st_blocks", file.st_size)) for file in files),
+        last_used=last_used,
+        is_complete=folder.suffix == "" and bool(index),
+    )

@@ -1,0 +1,88 @@
+"""The galleries of a report: queries with their neighbours, as pictures in a page."""
+
+import io
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from fairground.errors import DataError, require
+from fairground.records.arrays import read_arrays
+from fairground.reporting.headings import shorten
+from fairground.reporting.rendering import data_uri
+
+#: larger pictures of a gallery are made smaller, for phones and mail
+_LARGEST = 96
+#: pictures up to this size are kept exactly, as PNG
+_EXACT = 64
+
+
+class Tile(NamedTuple):
+    """One picture as a data URI; `is_right` tells whether a neighbour has the query's class, None for a query.
+
+    `row` is the picture's row in the data set.
+    """
+
+    uri: str
+    label: str
+    is_right: bool | None
+    row: int
+
+    @property
+    def alt(self) -> str:
+        return {None: "query", True: "right", False: "wrong"}[self.is_right] + f": {self.label}"
+
+
+class Query(NamedTuple):
+    """A query, its neighbours nearest first, and its average precision."""
+
+    picture: Tile
+    neighbours: list[Tile]
+    average_precision: float
+
+
+class Gallery(NamedTuple):
+    """The queries of one run."""
+
+    queries: list[Query]
+    is_pixelated: bool
+
+    @property
+    def weight(self) -> int:
+        return sum(len(tile.uri) for query in self.queries for tile in (query.picture, *query.neighbours))
+
+
+def read_gallery(path: Path) -> Gallery:
+    """Read `images` (q, 1+k, h, w, c), `labels` and `rows` (q, 1+k), `right` (q, k) and `average_precision` (q,)."""
+    arrays = read_arrays(path, ("images", "labels", "rows", "right", "average_precision"))
+    images, *others = arrays.values()
+    is_image = (
+        images.ndim == 5 and images.shape[-1] in (1, 3) and images.dtype == np.uint8 and min(images.shape[1:]) > 0
+    )
+    wanted = "images must be uint8 (q, 1+k, h, w, 1 or 3)"
+    require(is_image, f"{path} is not a gallery: {wanted}; got {images.dtype} {images.shape}", DataError)
+    q, n, *sides, _ = images.shape
+    for (name, array), shape in zip(list(arrays.items())[1:], ((q, n), (q, n), (q, n - 1), (q,)), strict=True):
+        is_shaped = array.shape == shape
+        require(is_shaped, f"{path} is not a gallery: {name} must be {shape}; got {array.shape}", DataError)
+    is_finite = bool(np.isfinite(arrays["average_precision"]).all())
+    require(is_finite, f"{path} is not a gallery: average_precision must be finite", DataError)
+    queries = []
+    for pictures, labels, rows, right, precision in zip(images, *(array.tolist() for array in others), strict=True):
+        names = [shorten(str(label), 60) for label in labels]
+        first, *neighbours = map(Tile, map(_encoded, pictures), names, [None, *right], rows)
+        queries.append(Query(first, neighbours, precision))
+    return Gallery(queries, max(sides) <= _EXACT)
+
+
+def _encoded(image: np.ndarray) -> str:
+    from PIL import Image
+
+    picture = Image.fromarray(image[:, :, 0] if image.shape[-1] == 1 else image)
+    out = io.BytesIO()
+    if max(picture.size) <= _EXACT:
+        picture.save(out, "PNG", optimize=True)
+    else:
+        picture.thumbnail((_LARGEST, _LARGEST))
+        picture.save(out, "JPEG", quality=82)
+    return data_uri(out.getvalue()) or ""
