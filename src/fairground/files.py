@@ -6,8 +6,11 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, nullcontext
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -71,6 +74,66 @@ def parse_json(text: str | bytes, origin: str, *, error: type[FairgroundError] =
     if not isinstance(found, dict):
         raise error(f"{origin} must hold a JSON object; it holds {type(found).__name__}")
     return found
+
+
+def cache_folder(name: str) -> Path:
+    """Return where things are kept that can be made again: below $FAIRGROUND_CACHE, or below ~/.cache/fairground."""
+    base = os.environ.get("FAIRGROUND_CACHE")
+    return (Path(base).expanduser() if base else Path.home() / ".cache" / "fairground") / name
+
+
+def file_digests(paths: Iterable[Path]) -> dict[Path, str]:
+    """Return the SHA-256 of the whole content of files; one whose size, times and inode are known is not read again.
+
+    A file that changed less than two seconds ago is not remembered: it could change again within a tick of its clock.
+    """
+    marks: dict[Path, bytes] = {}
+    found: dict[Path, str] = {}
+    old, now = [], time.time_ns()
+    for path in dict.fromkeys(paths):
+        stat = path.stat()
+        marks[path] = f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}".encode()
+        if max(stat.st_mtime_ns, stat.st_ctime_ns) < now - 2_000_000_000:
+            old.append((path, os.fsencode(path.absolute())))
+
+    def seal(path: Path, name: bytes, digest: str) -> str:
+        return hashlib.sha256(b"\0".join((name, marks[path], digest.encode()))).hexdigest()
+
+    def look(db: sqlite3.Connection) -> None:
+        for path, name in old:
+            row = db.execute("SELECT sha256, seal FROM file WHERE name = ?", (name,)).fetchone()
+            if row is not None and row[1] == seal(path, name, row[0]):
+                found[path] = row[0]
+
+    def remember(db: sqlite3.Connection) -> None:
+        rows = ((name, found[path], seal(path, name, found[path])) for path, name in old)
+        db.executemany("INSERT OR REPLACE INTO file VALUES (?, ?, ?)", rows)
+
+    _use_memory(look)
+    if unknown := [path for path in marks if path not in found]:
+        with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+            found |= zip(unknown, pool.map(_digest, unknown), strict=True)
+        _use_memory(remember)
+    return found
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _use_memory(use: Callable[[sqlite3.Connection], None]) -> None:
+    """Let the memory of digests be used; without it files are read again, and nothing else is lost."""
+    path = cache_folder("digests.sqlite")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(path, timeout=10)) as db, db:
+            db.execute("CREATE TABLE IF NOT EXISTS file (name BLOB PRIMARY KEY, sha256 TEXT, seal TEXT) WITHOUT ROWID")
+            use(db)
+    except (sqlite3.OperationalError, OSError):  # locked, read-only, full
+        pass
+    except sqlite3.DatabaseError:  # damaged
+        path.unlink(missing_ok=True)
 
 
 class CsvTable(NamedTuple):

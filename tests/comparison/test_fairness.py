@@ -84,6 +84,19 @@ def test_what_is_compared_may_differ(changes):
     assert broken(method(), method(**changes)) == {}
 
 
+def test_one_name_stands_for_one_content():
+    mine = {"loss": "lab:Loss", "fields": {"content": {"source of lab:Loss": "1", "file of loss.path": "a"}}}
+    edited = {"content": {"source of lab:Loss": "2", "file of loss.path": "a"}}
+    assert broken(method(), method(**mine)) == {}
+    assert broken(method(**mine), method(**mine, loss__margin=0.5)) == {}
+    assert broken(method(**mine), method(**{**mine, "fields": edited})) == {"content": ["source of lab:Loss"]}
+    other_file = {"content": {"source of lab:Loss": "1", "file of loss.path": "b", "file of trunk.weights": "c"}}
+    assert broken(method(**mine), method(**{**mine, "fields": other_file})) == {}
+    mixed = [*method(**mine, seeds=2), *method(**{**mine, "fields": edited}, seeds=(2,))]
+    (difference,) = check_fairness({"ours": mixed}, metric="map@r").differences
+    assert str(difference).startswith("source of lab:Loss: 1 or 2 (ours).")
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs", "is_alike"),
     [

@@ -52,7 +52,7 @@ def test_a_transform_that_wants_more_than_was_prepared_is_refused_before_anythin
         InputError, match=r"prepared with a shorter side of 16, but 24 is asked for; say data.prepared=24"
     ):
         run_on(tmp_path, *words)
-    assert not (tmp_path / "cache").exists()
+    assert not (tmp_path / "cache" / "prepared").exists()
     assert not list((tmp_path / "runs").rglob("checkpoint*"))
 
 

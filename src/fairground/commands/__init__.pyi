@@ -22,9 +22,9 @@ from fairground.commands.evaluate import Split
 from fairground.commands.index import IndexFolder
 from fairground.commands.index import add
 from fairground.commands.index import build
-from fairground.commands.index import remove
 from fairground.commands.interrupts import stop_flag
 from fairground.commands.keyword_overrides import Setting
+from fairground.commands.list import list_runs
 from fairground.commands.list import list_things
 from fairground.commands.load_model import LoadedModel
 from fairground.commands.main import CommandGroup
@@ -32,6 +32,7 @@ from fairground.commands.main import LazyCommands
 from fairground.commands.main import app
 from fairground.commands.main import keep_memory
 from fairground.commands.options import Address
+from fairground.commands.options import Again
 from fairground.commands.options import AnyHome
 from fairground.commands.options import AnyPath
 from fairground.commands.options import AsJson
@@ -49,6 +50,7 @@ from fairground.commands.options import NodeWait
 from fairground.commands.options import Overrides
 from fairground.commands.options import Quiet
 from fairground.commands.options import Spawn
+from fairground.commands.options import StudyAgain
 from fairground.commands.options import Threads
 from fairground.commands.options import WithDoctor
 from fairground.commands.options import WorkerThreads
@@ -98,6 +100,7 @@ from fairground.commands.terminal import plural
 from fairground.commands.terminal import prints_on_stderr
 from fairground.commands.terminal import screen_width
 from fairground.commands.terminal import terminal_width
+from fairground.commands.train import data_content
 from fairground.commands.train import is_leader
 from fairground.commands.train import resume
 from fairground.commands.train import train_command
@@ -107,6 +110,7 @@ from fairground.commands.weights import list_weights
 __all__ = [
     "ACTIONS",
     "Address",
+    "Again",
     "Answer",
     "AnyHome",
     "AnyPath",
@@ -145,6 +149,7 @@ __all__ = [
     "SkipUnreadable",
     "Spawn",
     "Split",
+    "StudyAgain",
     "StudyResult",
     "Tell",
     "Threads",
@@ -167,6 +172,7 @@ __all__ = [
     "complain",
     "console",
     "counted",
+    "data_content",
     "data_overrides",
     "executor_of",
     "find_study",
@@ -178,6 +184,7 @@ __all__ = [
     "home_folder",
     "is_leader",
     "keep_memory",
+    "list_runs",
     "list_things",
     "list_weights",
     "named_records",
@@ -190,7 +197,6 @@ __all__ = [
     "recommend_command",
     "record_lines",
     "records_to_compare",
-    "remove",
     "report_command",
     "resume",
     "run_found_study",

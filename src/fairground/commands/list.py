@@ -1,7 +1,6 @@
 """`fairground list`: components, protocols, rules and flags, or the runs of a run directory."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
 from fairground import comparison, records, reporting
@@ -21,7 +20,7 @@ def list_things(
     from fairground.spec import ROOMS, list_room, protocol_names
 
     if room == "runs":
-        return _list_runs(home)
+        return list_runs(home)
     if room is None:
         found = {name: f"{len(list_room(name))} of them" for name in ROOMS} | {"runs": "what was trained here"}
     elif room == "protocols":
@@ -35,7 +34,11 @@ def list_things(
     return Answer(found, aligned(list(found.items())))
 
 
-def _list_runs(home: Path) -> Answer:
+def list_runs(home: Home = HOME) -> Answer:
+    """List the runs made so far.
+
+    Examples: fairground runs · fairground runs list
+    """
     from fairground.spec.run_names import OWN_DATA, data_name, method_name
 
     store = records.Store(home)

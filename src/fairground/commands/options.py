@@ -58,6 +58,8 @@ Device = Annotated[
     str, "Where to compute: cpu, cuda, cuda:1, mps, or auto: an accelerator if there is one. Part of the record only."
 ]
 Threads = Annotated[int | None, "CPU threads (default: all). Results are reproducible for a fixed number.", {"min": 1}]
+Again = Annotated[bool, "Train from the beginning, stored or not; the old record stays in the run's history."]
+StudyAgain = Annotated[bool, "Make again what was made with other data or code; old records stay in the history."]
 ExecutorName = Annotated[str, "Where runs are made: inline, processes (this machine) or ray (a cluster)."]
 Workers = Annotated[int, "Number of runs at once.", {"min": 1}]
 WorkerThreads = Annotated[int, "CPU threads per run. Results are reproducible for a fixed number.", {"min": 1}]

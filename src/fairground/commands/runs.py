@@ -1,14 +1,15 @@
-"""Runs as Python users see them, and how to find them by their settings."""
+"""List or remove runs. In Python: runs as objects, found by their settings."""
 
 import os
 from collections import UserList
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from fairground.commands import Answer, list_runs
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
-from fairground.commands.options import home_folder
+from fairground.commands.options import HOME, Home, home_folder
 from fairground.errors import require
 from fairground.records import EpochRow, RunFolder, RunRecord, State, Store
 from fairground.spec import ROOM_OF, canonical, nearest
@@ -137,3 +138,18 @@ def _settings(record: RunRecord) -> dict[str, Any]:
         else:
             found[head] = part
     return found
+
+
+def remove(
+    names: Annotated[list[str], "RUN...", "Names of runs, or the beginnings of them."], home: Home = HOME
+) -> Answer:
+    """Delete runs with everything they left: record, history, checkpoints, embeddings.
+
+    Example: fairground runs remove 3f2a 77c1
+    """
+    store = Store(home)
+    removed = [store.remove(name) for name in names]
+    return Answer({"removed": removed}, [f"removed run {name}" for name in removed])
+
+
+COMMANDS = {"list": list_runs, "remove": remove}

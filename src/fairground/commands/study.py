@@ -98,6 +98,7 @@ def study(
     device: options.Device = "auto",
     loggers: options.Loggers = (),
     home: options.AnyHome = None,
+    again: options.StudyAgain = False,
     quiet: options.Quiet = False,
     **changes: Setting,
 ) -> StudyResult:
@@ -107,13 +108,14 @@ def study(
     `search={"trials": 16}`, or a setting of all its runs such as `training={"epochs": 3}`. `until_settled=True` adds
     seeds in waves to the methods still in question, until it is settled which is best; `until_settled={"limit": 9}`
     changes the rule. Finished runs are not repeated: after Ctrl-C or a crash the same call continues, and results are
-    bit-identical. With Ray, `node_wait` is how many seconds to wait for a node when none is left (default 300).
+    bit-identical. Data or code that changed since is refused; `again` makes again what it concerns. With Ray,
+    `node_wait` is how many seconds to wait for a node when none is left (default 300).
     """
     ray: dict[str, Any] = {"gpus": gpus, "address": address, "node_wait": node_wait}
     spawn = options.executor_of(executor, workers=workers, threads=threads, device=device, **ray)
     folder = options.home_folder(home)
     found = find_study(name, keyword_overrides(changes), folder)
-    return run_found_study(found, spawn, home=folder, loggers=loggers, quiet=quiet)
+    return run_found_study(found, spawn, home=folder, loggers=loggers, again=again, quiet=quiet)
 
 
 def find_study(name: str, changes: Overrides, home: Path, *, is_begun: bool = False) -> StudySpec:
@@ -124,7 +126,13 @@ def find_study(name: str, changes: Overrides, home: Path, *, is_begun: bool = Fa
 
 
 def run_found_study(
-    found: StudySpec, spawn: options.Spawn, *, home: Path, loggers: Sequence[str] = (), quiet: bool = False
+    found: StudySpec,
+    spawn: options.Spawn,
+    *,
+    home: Path,
+    loggers: Sequence[str] = (),
+    again: bool = False,
+    quiet: bool = False,
 ) -> StudyResult:
     """Run a study from wherever it is, write its page, and return what it found."""
     plan = plan_of(found, home=home)
@@ -139,6 +147,7 @@ def run_found_study(
             home=home,
             spawn=lambda job: spawn(job, feed.after(watch)),
             on_record=feed.after(on_record),
+            again=again,
         )
     page = None
     if failures_of(results).n_done:
@@ -154,6 +163,7 @@ def study_command(
     home: Path,
     quiet: bool,
     loggers: Sequence[str],
+    again: bool,
     words: Annotated[
         list[str],
         "[run|resume|plan|status|list] [STUDY] [KEY=VALUE]...",
@@ -205,7 +215,7 @@ def study_command(
         return _plan(found, rest, home, executor["workers"], images_per_second)
     # What Ray prints must not end up in what a program reads.
     with prints_on_stderr() if executor["executor"] == "ray" else nullcontext():
-        return study_answer(found, spawn, home=home, loggers=loggers, quiet=quiet)
+        return study_answer(found, spawn, home=home, loggers=loggers, again=again, quiet=quiet)
 
 
 def run_specs(

@@ -13,7 +13,8 @@ from fairground.commands import Answer, Run, Verbatim, options, options_of, reco
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.errors import require
 from fairground.loggers.feed import Feed, fed
-from fairground.records import RunFolder, RunRecord, Store, resolve_run, stored_spec
+from fairground.records import RunFolder, RunRecord, Store, content_of, require_unchanged, resolve_run, stored_spec
+from fairground.records.content import Content
 from fairground.spec import COMMAND_LINE, Overrides, RunSpec, load_run, name_of, parse_overrides, to_plain
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def train(
     threads: options.Threads = None,
     doctor: options.WithDoctor = True,
     loggers: options.Loggers = (),
+    again: options.Again = False,
     quiet: options.Quiet = False,
     **settings: Setting,
 ) -> Run:
@@ -38,7 +40,8 @@ def train(
     The keywords are the overrides of `fairground train`: a component by name (`loss="margin"`), a table of settings
     (`optimiser={"lr": 3e-4}`), or a dotted name (`**{"loss.beta": 1.2}`). The same overrides give the same run with the
     same name, and a finished run is returned, not trained again. Ctrl-C stops training after the current batch; the
-    same call continues from there.
+    same call continues from there. A run whose data, weights or outside code have changed since is refused; `again`
+    trains it from the beginning and keeps its old record as history.
 
     `config` is a TOML file to start from, `like` an earlier run whose spec to start from; `loggers` are among
     "tensorboard", "wandb" and "mlflow". A run that diverged is returned too: look at `run.state`.
@@ -46,7 +49,7 @@ def train(
     folder = options.home_folder(home)
     spec = _spec(keyword_overrides(settings), folder, "the call", protocol=protocol, config=config, like=like)
     how: dict[str, Any] = {"device": device, "threads": threads, "doctor": doctor, "loggers": loggers, "quiet": quiet}
-    return train_spec(spec, home=folder, **how)
+    return train_spec(spec, home=folder, again=again, **how)
 
 
 def _spec(
@@ -75,6 +78,7 @@ def train_spec(
     threads: int | None = None,
     doctor: bool = True,
     loggers: Sequence[str] = (),
+    again: bool = False,
     quiet: bool = False,
 ) -> Run:
     """Return the run of a spec, trained from wherever it is; raise `StoppedError` when it is stopped."""
@@ -82,7 +86,12 @@ def train_spec(
     store, name = Store(home), name_of(spec)
 
     def finished() -> str | None:
-        return store.get(name).to_json() if name in store.names(state="done") else None
+        if again:
+            store.begin_again(name, "asked for")
+        record = next(store.records(name=name, state="done"), None)
+        if record is not None:
+            require_unchanged(name, record.content, content_of(spec, data_content))
+        return None if record is None else record.to_json()
 
     with fed(loggers if is_leader() else (), home) as feed:
         with _process_group(device) as group:
@@ -97,6 +106,13 @@ def train_spec(
                 store.append(record)
             feed.finished(record)
     return Run(record=record, home=home, is_new=stored is None)
+
+
+def data_content(spec: RunSpec) -> Content:
+    """Return the fingerprints of a spec's data and split as they are now; this imports torch."""
+    from fairground.training.assemble import content_of_data
+
+    return content_of_data(spec)
 
 
 def is_leader() -> bool:
@@ -152,6 +168,7 @@ def train_command(
     threads: int | None,
     doctor: bool,
     loggers: Sequence[str],
+    again: bool,
     overrides: options.Overrides = (),
     dry_run: Annotated[bool, "Print the complete spec and its name, and stop."] = False,
     **start: Any,
@@ -177,7 +194,8 @@ def train_command(
         return Answer(plain, [Verbatim(json.dumps(plain, indent=2))])
     if is_leader() and not quiet:
         print(card_text(card_of(spec)), end="\n\n", file=sys.stderr)
-    return _trained(spec, home, quiet=quiet, device=device, threads=threads, doctor=doctor, loggers=loggers)
+    how: dict[str, Any] = {"device": device, "threads": threads, "doctor": doctor, "loggers": loggers, "quiet": quiet}
+    return _trained(spec, home, again=again, **how)
 
 
 def resume(

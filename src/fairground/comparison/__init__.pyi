@@ -56,6 +56,7 @@ from fairground.comparison.fairness_rules import ANYTHING
 from fairground.comparison.fairness_rules import COMPARED
 from fairground.comparison.fairness_rules import Difference
 from fairground.comparison.fairness_rules import Evidence
+from fairground.comparison.fairness_rules import OR
 from fairground.comparison.fairness_rules import RULES
 from fairground.comparison.fairness_rules import Rule
 from fairground.comparison.fairness_rules import UNSAID
@@ -145,6 +146,7 @@ __all__ = [
     "MeanWeights",
     "Model",
     "NullDistribution",
+    "OR",
     "OverDatasets",
     "POWER",
     "PRIOR",

@@ -5,7 +5,7 @@ of the loss. Everything else must agree. A new rule is a new row. `unforeseen` w
 names, so that a setting added by a later version cannot slip through.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -18,6 +18,8 @@ COMPARED = ("loss", "miner", "regulariser", "sampler", "optimiser.loss_lr", "opt
 #: an untrained network may differ in everything that a rule about training watches
 ANYTHING = ("",)
 UNSAID = "not set"
+#: between the values of one method's runs that do not agree
+OR = " or "
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,6 +233,12 @@ _NAMED: tuple[Rule, ...] = (
         why="The same model scores differently when measured differently (MLRC 2.2).",
     ),
 )
+_CONTENT = Rule(
+    name="content",
+    settings=(),
+    compares="source, version and defaults of classes from outside, and files that settings name",
+    why="One name stood for other code or numbers in some runs: their scores are those of two methods.",
+)
 _UNFORESEEN = Rule(
     name="unforeseen",
     settings=ANYTHING,
@@ -239,7 +247,7 @@ _UNFORESEEN = Rule(
     compares="every setting no other rule watches",
     why="It is not part of the method, and how much of a difference it explains is unknown (MLRC 2.1).",
 )
-RULES = (*_NAMED, _UNFORESEEN)
+RULES = (*_NAMED, _CONTENT, _UNFORESEEN)
 
 
 def find_differences(evidence: Evidence) -> list[Difference]:
@@ -253,15 +261,30 @@ def find_differences(evidence: Evidence) -> list[Difference]:
             freed = evidence.untrained if _is_under(what, rule.untrained_may_differ_in) else frozenset()
             labels = [label for label in evidence.methods if label not in freed]
             if what in rule.fields:
-                given = {label: {rule.fields[what](run) or UNSAID for run in evidence.done[label]} for label in labels}
-                values = {label: " or ".join(sorted(some)) or UNSAID for label, some in given.items()}
-                is_split = any(len(some) > 1 for some in given.values())
+                given = {label: [rule.fields[what](run) or UNSAID for run in evidence.done[label]] for label in labels}
+                values = {label: OR.join(sorted(set(some))) or UNSAID for label, some in given.items()}
+                is_split = any(OR in value for value in values.values())
             else:
                 values = {label: evidence.settings[label].get(what, UNSAID) for label in labels}
                 is_split = False
             if is_split or len(set(values.values())) > 1:
                 found.append(Difference(rule=rule.name, what=what, values=values, why=rule.why))
-    return found
+    return [*found, *_other_content(evidence)]
+
+
+def _other_content(evidence: Evidence) -> Iterator[Difference]:
+    """Yield what one name stands for in some runs and not in others; the files of what is compared may differ.
+
+    Fingerprints of data and split have rules of their own.
+    """
+    contents = {label: [run.content for run in runs] for label, runs in evidence.done.items()}
+    for what in dict.fromkeys(key for some in contents.values() for content in some for key in content):
+        given = {label: {content.get(what, UNSAID) for content in some} for label, some in contents.items()}
+        values = {label: OR.join(sorted(some)) for label, some in given.items() if some != {UNSAID}}
+        is_free = _is_under(what.removeprefix("file of "), COMPARED)
+        is_apart = len(set(values.values())) > 1 and not is_free
+        if (is_apart or any(OR in value for value in values.values())) and not what.endswith("fingerprint"):
+            yield Difference(rule=_CONTENT.name, what=what, values=values, why=_CONTENT.why)
 
 
 def _is_under(key: str, owners: Iterable[str]) -> bool:

@@ -53,6 +53,8 @@ def _one(method: str, runs: Sequence[RunRecord]) -> RunRecord:
             is_higher = first.higher_is_better(score.metric)
             scores.append(replace(score, value=sum(known) / len(known), higher_is_better=is_higher))
     fingerprints = sorted({run.provenance.split_fingerprint for run in runs})
+    data = sorted({run.provenance.data_fingerprint for run in runs})
+    contents = {what: sorted({run.content.get(what, "") for run in runs}) for run in runs for what in run.content}
     return replace(
         first,
         method=method,
@@ -64,7 +66,10 @@ def _one(method: str, runs: Sequence[RunRecord]) -> RunRecord:
         clustering_seeds=min(run.clustering_seeds for run in runs),
         is_closed_set=any(run.is_closed_set for run in runs),
         known_bugs=tuple(dict.fromkeys(bug for run in runs for bug in run.known_bugs)),
-        provenance=replace(first.provenance, split_fingerprint="+".join(fingerprints)),
+        provenance=replace(
+            first.provenance, split_fingerprint="+".join(fingerprints), data_fingerprint=" or ".join(data)
+        ),
+        content={what: " or ".join(some) for what, some in contents.items()},
     )
 
 

@@ -14,13 +14,11 @@ from PIL import Image
 
 from fairground.contracts.dataset import Dataset, Images, ImageTable
 from fairground.errors import DataError, PictureError, require
-from fairground.files import open_file, read_text, shown
+from fairground.files import file_digests, read_text, shown
 from fairground.loading import PreparedImages, for_each, open_picture, picture_size, transform_steps
 from fairground.loading.class_folders import ClassFolders, class_folders, refuse_archive, sub_folders
 from fairground.spec.declarations import Counts
 
-#: of each file this many bytes at either end are part of the fingerprint
-_END_BYTES = 4096
 #: rows looked at in one go
 _BLOCK_BYTES = 2**24
 _NO_SIZE = "features have no height and width, so this transform cannot cut them; say transform=plain trunk=features"
@@ -96,17 +94,15 @@ class ImageFiles(Images):
         return picture.resize((width, height), Image.Resampling.BILINEAR)
 
     def fingerprint(self) -> str:
-        """Return a hash of every file's name under `root`, length, and first and last 4 KiB, and of the boxes.
-
-        Reading whole files would take minutes for a large set; a file changed in its middle alone, at the same length,
-        goes unnoticed here.
-        """
-        distinct = sorted(set(self.paths))
-        hashes = dict(zip(distinct, for_each(_ends, distinct), strict=True))
+        """Return a hash of every file's name under `root` and whole content, and of the boxes."""
+        try:
+            hashes = file_digests(self.paths)
+        except OSError as error:
+            raise PictureError(f"image '{error.filename}' cannot be read: {error.strerror}") from error
         digest = hashlib.sha256()
         for path in self.paths:
             digest.update(os.path.relpath(path, self.root).encode("utf-8", "surrogateescape"))
-            digest.update(b"\0" + hashes[path])
+            digest.update(b"\0" + bytes.fromhex(hashes[path]))
         if self.boxes is not None:
             digest.update(self.boxes.tobytes())
         return digest.hexdigest()
@@ -151,20 +147,6 @@ class ImageFiles(Images):
 def _shrink(ratio: float) -> int:
     """Return the strongest shrinking that still leaves at least what is asked for."""
     return max((by for by in (2, 4, 8) if by <= ratio), default=1)
-
-
-def _ends(path: Path) -> bytes:
-    """Return a hash of a file's length and of its first and last bytes."""
-    try:
-        with open_file(path, error=PictureError, what=f"image '{path}'") as file:
-            length = os.fstat(file.fileno()).st_size
-            digest = hashlib.sha256(str(length).encode() + b"\0" + file.read(_END_BYTES))
-            if length > _END_BYTES:
-                file.seek(max(_END_BYTES, length - _END_BYTES))
-                digest.update(file.read(_END_BYTES))
-    except OSError as error:
-        raise PictureError(f"image '{path}' cannot be read: {error.strerror}") from error
-    return digest.digest()
 
 
 def shrunk_picture(images: Images, row: int, side: int) -> tuple[Image.Image, tuple[int, int]]:

@@ -4,6 +4,13 @@ from fairground.records.arrays import map_array
 from fairground.records.arrays import map_npy
 from fairground.records.arrays import read_arrays
 from fairground.records.arrays import write_arrays
+from fairground.records.content import ChangedError
+from fairground.records.content import Content
+from fairground.records.content import UNKNOWN
+from fairground.records.content import begun_content
+from fairground.records.content import changes_in
+from fairground.records.content import content_of
+from fairground.records.content import require_unchanged
 from fairground.records.current_record import Outcome
 from fairground.records.current_record import outcome_of
 from fairground.records.find_run import folder_names
@@ -30,6 +37,7 @@ from fairground.records.run_folder import checkpoints_newest_first
 from fairground.records.run_folder import locked
 from fairground.records.run_folder import run_in_progress
 from fairground.records.run_folder import stored_spec
+from fairground.records.store import AGAIN
 from fairground.records.store import EVENTS
 from fairground.records.store import FILE_NAME
 from fairground.records.store import Filters
@@ -46,8 +54,11 @@ from fairground.records.training_events import SignFound
 from fairground.records.training_events import StagesCached
 
 __all__ = [
+    "AGAIN",
     "BatchTrained",
+    "ChangedError",
     "Clock",
+    "Content",
     "EVENTS",
     "EpochEnded",
     "EpochRow",
@@ -75,10 +86,14 @@ __all__ = [
     "StagesCached",
     "State",
     "Store",
+    "UNKNOWN",
     "array_names",
+    "begun_content",
     "changes",
+    "changes_in",
     "checkpoints_newest_first",
     "code_version",
+    "content_of",
     "folder_names",
     "locked",
     "map_array",
@@ -86,6 +101,7 @@ __all__ = [
     "one_of_each_spec",
     "outcome_of",
     "read_arrays",
+    "require_unchanged",
     "resolve_run",
     "resolved",
     "run_in_progress",

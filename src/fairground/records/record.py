@@ -122,6 +122,7 @@ class RunRecord:
     `findings` are those of the training doctor, each sign at most once. `selection` is None if no score selected the
     epoch, `search` if the settings were given, `seed_procedure` if the number of seeds was fixed. `clustering_seeds` is
     the number of k-means starts per clustering metric; `is_closed_set` says that test classes were trained on.
+    `content` is what the spec points at, as `records.content` hashes it.
     """
 
     name: str
@@ -142,6 +143,7 @@ class RunRecord:
     known_bugs: tuple[KnownBug, ...] = ()
     weights: PretrainedWeights | None = None
     seed_procedure: SeedProcedure | None = None
+    content: Mapping[str, str] = field(default_factory=dict)
     version: int = RECORD_VERSION
 
     def __post_init__(self) -> None:

@@ -13,12 +13,13 @@ import getpass
 import json
 import os
 import platform
+import shutil
 import sqlite3
 import threading
 import time
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,10 +27,22 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 
 from fairground.errors import DamageWarning, StoreError, require
 from fairground.files import cannot_write, parse_with_digest, read_bytes, read_text, read_with_digest, write_with_digest
-from fairground.records import Outcome, RunFolder, RunRecord, SplitName, State, folder_names, outcome_of, resolved
+from fairground.records import (
+    Outcome,
+    RunFolder,
+    RunRecord,
+    SplitName,
+    State,
+    folder_names,
+    locked,
+    outcome_of,
+    resolved,
+)
 from fairground.spec import canonical_json, nearest
 
 EVENTS = "events.jsonl"
+#: the event of a run or a study that starts from the beginning
+AGAIN = "begun again"
 _USUAL_METRIC = "map@r"
 _CHUNK = 500
 FILE_NAME = "index.sqlite"
@@ -210,6 +223,31 @@ class Store:
         folder = RunFolder(self.root, self.resolve(name))
         return [_read_record(path) for path in (*sorted(folder.history.glob("*.json")), folder.record)]
 
+    def begin_again(self, name: str, why: str) -> None:
+        """Let a run start from the beginning: its record goes to its history, and all else that it left is removed."""
+        folder = RunFolder(self.root, name)
+        with locked(folder), _writing(folder.path):
+            if folder.record.exists():
+                folder.history.mkdir(exist_ok=True)
+                folder.record.replace(folder.history / f"{time.time_ns()}.json")
+                self.note_event(AGAIN, name, why)
+            for path in folder.path.iterdir():
+                if path.is_dir() and path != folder.history:
+                    shutil.rmtree(path)
+                elif path.is_file() and path.suffix != ".lock":
+                    path.unlink()
+
+    def remove(self, name: str) -> str:
+        """Delete a run, finished or not, with its history, and return its name; refused while a process works on it."""
+        folder = RunFolder(self.root, resolved(name, sorted(folder_names(self.root)), self.root))
+        with locked(folder), locked(folder, role="driver"), _writing(folder.path):
+            # Without these two files, what a kill leaves behind does not count as a run.
+            folder.record.unlink(missing_ok=True)
+            folder.spec.unlink(missing_ok=True)
+            shutil.rmtree(folder.path)
+        self.note_event("removed", folder.name)
+        return folder.name
+
     def names(self, **filters: Unpack[Filters]) -> list[str]:
         """Return the names of the runs that match, in the order they were stored."""
         return [name for (name,) in self._rows("name", filters)]
@@ -260,7 +298,7 @@ class Store:
         at = datetime.now(UTC).isoformat(timespec="seconds")
         event = Event(at=at, who=_who(), kind=kind, run=run, detail=detail)
         path = self.root / EVENTS
-        try:
+        with _writing(path):
             self.root.mkdir(parents=True, exist_ok=True)
             with path.open("ab+") as file:
                 # After a line that a full disk cut short, a new line.
@@ -268,8 +306,6 @@ class Store:
                 file.write(("\n" * is_torn + json.dumps(asdict(event)) + "\n").encode())
                 file.flush()
                 os.fsync(file.fileno())
-        except OSError as error:
-            raise StoreError(cannot_write(path, error)) from error
 
     def events(self, *, kind: str | None = None, run: str | None = None) -> list[Event]:
         path = self.root / EVENTS
@@ -301,6 +337,14 @@ class Store:
         query = f"SELECT {columns} FROM record WHERE {condition} ORDER BY changed, name"
         names = [filters["name"]] if "name" in filters else None
         return self._index.rows(query, filters.values(), names=names)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(cannot_write(path, error)) from error
 
 
 def _write(path: Path, record: RunRecord) -> None:

@@ -19,6 +19,9 @@ def join_folds(
     complete = {hash_of(joined_spec(runs)): runs for runs in repeats if all(run.state == "done" for run in runs)}
     done = set(store.names(state="done"))
     stored = {name: store.get(name) for name in complete if name in done}
+    for name in [name for name, record in stored.items() if record.content != complete[name][0].content]:
+        store.begin_again(name, "its folds were made again")
+        del stored[name]
     home = str(store.root.absolute())
     jobs = {
         name: {"runs": [run.name for run in runs], "home": home, "spec": dict(runs[0].spec)}

@@ -40,8 +40,12 @@ def run_study(
     on_record: OnRecord = lambda _: None,
     run_job: str = JOB,
     join_job: str = JOIN_JOB,
+    again: bool = False,
 ) -> list[JobResult]:
-    """Run a study from wherever it is and return the result of every job."""
+    """Run a study from wherever it is and return the result of every job.
+
+    Refused where data or code changed since it was begun; with `again` it then begins with a new search.
+    """
     folder, store = folder_of(study, home), Store(home)
     jobs, seal = jobs_of(study), Seal(store, study)
 
@@ -53,7 +57,13 @@ def run_study(
     joined: dict[str, tuple[list[RunRecord], list[str]]] = {}
     with folder.locked(study):
         with spawn(run_job) as executor:
-            scheduler = Scheduler(store=store, executor=executor, on_record=note)
+            scheduler = Scheduler(store=store, executor=executor, on_record=note, again=again)
+            content: dict[str, str] = {}
+            for job in jobs:
+                of_job = scheduler.content_of(job.spec(seed=study.seed, fold=study.folds.used[0], test=True))
+                data = f" of {job.data.label}"
+                content |= {what + data * what.endswith("fingerprint"): text for what, text in of_job.items()}
+            folder.begin(study, content, on_again=seal.begin_again if again else None)
             trials = scheduler.run({job.label: search(job, trial_store) for job in jobs} if study.search.trials else {})
             # A job without a finished trial has nothing to go on with.
             picked = {job.label: select(trials[job.label]) if trials else Selected(settings={}) for job in jobs}

@@ -16,7 +16,8 @@ from typing import Generic, TypeVar, cast
 
 from fairground.errors import StoreError
 from fairground.files import LockedError
-from fairground.records import Clock, RunFolder, RunRecord, Store, locked
+from fairground.records import ChangedError, Clock, RunFolder, RunRecord, Store, locked
+from fairground.records.content import Content, begun_content, changes_in, content_of, require_unchanged
 from fairground.spec import RunSpec, SearchProcedure, SeedProcedure, method_of, name_of, to_plain
 from fairground.studies.executors.executor import Executor, Outcome
 
@@ -42,10 +43,14 @@ Requests = Generator[Request, Mapping[str, RunRecord], Result]
 
 
 class Scheduler:
-    """`on_record` is called with every record, stored ones too."""
+    """`on_record` is called with every record, stored ones too; `again` makes again what has other content now."""
 
-    def __init__(self, *, store: Store, executor: Executor, on_record: OnRecord = lambda _: None) -> None:
-        self._store, self._executor, self._on_record = store, executor, on_record
+    def __init__(
+        self, *, store: Store, executor: Executor, on_record: OnRecord = lambda _: None, again: bool = False
+    ) -> None:
+        self._store, self._executor, self._on_record, self._again = store, executor, on_record, again
+        #: the content of data and split, by their specs, when they were first asked for
+        self._data: dict[str, Content] = {}
         #: runs that wait for a worker, those that this driver's executor has, and the locks of the latter, by name
         self._queue: dict[str, RunSpec] = {}
         self._running: dict[str, RunSpec] = {}
@@ -78,7 +83,7 @@ class Scheduler:
         """Send a generator stored records until it requests a run that is not there yet, or ends."""
         while client.next_request():
             for name in client.missing:
-                record = self._stored(name)
+                record = self._stored(name, client.specs[name])
                 if record is not None:
                     client.records[name] = record
                     self._on_record(record)
@@ -88,10 +93,39 @@ class Scheduler:
             if client.missing:
                 return
 
-    def _stored(self, name: str) -> RunRecord | None:
+    def content_of(self, spec: RunSpec) -> dict[str, str]:
+        """Return what a spec points at, with data and split as they were when this scheduler first looked."""
+
+        def of_data(spec: RunSpec) -> Content:
+            from fairground.training.assemble import content_of_data
+
+            key = repr((spec.data, spec.split))
+            if key not in self._data:
+                self._data[key] = content_of_data(spec)
+            return self._data[key]
+
+        return content_of(spec, of_data)
+
+    def _stored(self, name: str, spec: RunSpec) -> RunRecord | None:
+        """Return the record of a run that is over; one with other content than now is refused, or does not count."""
         record = next(self._store.records(name=name), None)
         # A run that diverged would diverge again; a failed one is worth another try.
-        return record if record is not None and record.state in ("done", "diverged") else None
+        if record is None or record.state not in ("done", "diverged"):
+            return None
+        now = self.content_of(spec)
+        if self._again and changes_in(record.content, now):
+            return None
+        require_unchanged(name, record.content, now)
+        return record
+
+    def _submit(self, name: str, spec: RunSpec) -> None:
+        if self._again:
+            record = next(self._store.records(name=name), None)
+            before = begun_content(RunFolder(self._store.root, name)) if record is None else record.content
+            if before is not None and (what := changes_in(before, self.content_of(spec))):
+                self._store.begin_again(name, what)
+        self._running[name] = spec
+        self._executor.submit(name, {"spec": spec, "home": str(self._store.root.absolute())})
 
     def _next_records(self, waiting: "Sequence[_Client[Result]]") -> list[RunRecord]:
         """Start what may start; return what other drivers have stored meanwhile, or else the next outcome."""
@@ -104,10 +138,9 @@ class Scheduler:
                 continue
             del self._queue[name]
             # Asked again under the lock: another driver may have finished it meanwhile.
-            record = self._stored(name)
+            record = self._stored(name, spec)
             if record is None:
-                self._running[name] = spec
-                self._executor.submit(name, {"spec": spec, "home": str(self._store.root.absolute())})
+                self._submit(name, spec)
             else:
                 self._locks.pop(name).close()
                 found.append(record)
@@ -140,6 +173,8 @@ class Scheduler:
         record = with_procedures(_record_of(outcome, spec), search=search, seed_procedure=seeds)
         self._store.append(record)
         self._locks.pop(name).close()
+        if record.state != "failed" and (what := changes_in(self.content_of(spec), record.content)):
+            raise ChangedError(f"run {name} was made with other content than this command began with: {what}")
         return record
 
     def _deliver(self, record: RunRecord, waiting: "Sequence[_Client[Result]]") -> None:

@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 from fairground.errors import SealError, require
 from fairground.records.record import RunRecord
-from fairground.records.store import Event, Store
+from fairground.records.store import AGAIN, Event, Store
 from fairground.spec import RunSpec, StudyJob, StudySpec, canonical_json, study_hash
 from fairground.studies import Selected
 
@@ -28,19 +28,29 @@ class Seal:
 
     def selection(self) -> dict[str, Selected] | None:
         """Return what was selected in each job, or None while the test split is sealed."""
-        events = self._store.events(kind=SELECTED, run=self._name)
-        if not events:
+        event = self._selected()
+        if event is None:
             return None
-        return {label: Selected(**chosen) for label, chosen in json.loads(events[0].detail).items()}
+        return {label: Selected(**chosen) for label, chosen in json.loads(event.detail).items()}
+
+    def begin_again(self, why: str) -> None:
+        """Let settings be selected again, because data or code changed."""
+        self._store.note_event(AGAIN, self._name, why)
+
+    def _selected(self) -> Event | None:
+        """Return the first selection since the study was last begun."""
+        events = self._store.events(run=self._name)
+        begun = max((place for place, event in enumerate(events) if event.kind == AGAIN), default=0)
+        return next((event for event in events[begun:] if event.kind == SELECTED), None)
 
     def end_selection(self, chosen: Mapping[str, Selected]) -> None:
         """Write down what was selected in every job; a second selection that differs is refused."""
         detail = canonical_json({label: asdict(selected) for label, selected in chosen.items()})
-        before = self._store.events(kind=SELECTED, run=self._name)
-        if before:
+        before = self._selected()
+        if before is not None:
             require(
-                before[0].detail == detail,
-                f"study {self._study.name} was selected before, by {before[0].who} at {before[0].at}, with other "
+                before.detail == detail,
+                f"study {self._study.name} was selected before, by {before.who} at {before.at}, with other "
                 "settings: after a look at the test split nothing can be selected again",
                 SealError,
             )

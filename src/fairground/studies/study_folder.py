@@ -6,20 +6,22 @@ continued.
 """
 
 import json
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairground.errors import DamageWarning, FairgroundError, StoreError, require
-from fairground.files import held, read_json, sweep, write_atomically
+from fairground.files import held, read_json, read_with_digest, sweep, write_atomically, write_with_digest
+from fairground.records import ChangedError, Content, changes_in
 from fairground.spec import StudySpec, nearest, study_from_plain, study_hash, to_plain
 
 
 @dataclass(frozen=True)
 class StudyFolder:
-    """<home>/studies/<hash>: study.json, trials.jsonl, report.html, and the lock of the driver at work."""
+    """<home>/studies/<hash>: study.json, content.json, trials.jsonl, report.html, history/, the lock of the driver."""
 
     path: Path
 
@@ -42,6 +44,22 @@ class StudyFolder:
             sweep(self.path)
             write_atomically(self.spec, json.dumps(to_plain(study), indent=1).encode())
             yield
+
+    def begin(self, study: StudySpec, content: Content, *, on_again: Callable[[str], None] | None) -> None:
+        """Note what the study's specs point at; if that changed, refuse, or put its trials away and call `on_again`."""
+        path, trials = self.path / "content.json", self.path / "trials.jsonl"
+        before = read_with_digest(path) if path.exists() else {} if trials.exists() else content
+        if what := changes_in(before, content):
+            if on_again is None:
+                again = "`--again` (in Python `again=True`) searches again and makes again what changed"
+                raise ChangedError(f"study {study.name} was begun with other content: {what}. {again}")
+            on_again(what)
+            history = self.path / "history" / str(time.time_ns())
+            history.mkdir(parents=True)
+            for old in (trials, self.page, path):
+                if old.exists():
+                    old.replace(history / old.name)
+        write_with_digest(path, content)
 
 
 def folder_of(study: StudySpec, home: Path) -> StudyFolder:

@@ -18,6 +18,7 @@ from fairground.training.assemble import build_miner
 from fairground.training.assemble import build_model
 from fairground.training.assemble import build_network
 from fairground.training.assemble import build_regulariser
+from fairground.training.assemble import content_of_data
 from fairground.training.assemble import fingerprint_of
 from fairground.training.assemble import load_table
 from fairground.training.assemble import require_classes
@@ -181,6 +182,7 @@ __all__ = [
     "build_regulariser",
     "cached_backward",
     "collapse",
+    "content_of_data",
     "convert_batch_norms",
     "dead_proxies",
     "describe",

@@ -23,6 +23,7 @@ from fairground.contracts import BatchSampler, Head, Loss, Miner, Regulariser, S
 from fairground.contracts.dataset import Dataset, Images, ImageTable
 from fairground.errors import DataError, InputError, require
 from fairground.evaluation.embed import embed_blocks
+from fairground.records.content import Content, content_of
 from fairground.records.record import KnownBug, PretrainedWeights
 from fairground.spec import Purpose, canonical_json, child_seed, find, nearest
 from fairground.spec.run_spec import ROOM_OF, ComponentSpec, RunSpec, TrainingSpec
@@ -67,6 +68,7 @@ class Assembled:
     known_bugs: tuple[KnownBug, ...]
     weights: PretrainedWeights | None
     device: torch.device
+    content: Content
 
     @property
     def model(self) -> EmbeddingModel:
@@ -128,6 +130,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         if part is not None
         for sentence in part.known_bugs()
     )
+    prints = _data_content(data_fingerprint, split)
     digest = model.trunk.weights_fingerprint
     weights = PretrainedWeights(name=str(spec.trunk.settings.get("weights", "")), hash=digest) if digest else None
     return Assembled(
@@ -160,7 +163,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         ),
         n_batches=spec.training.batches_per_epoch or sampler.n_batches,
         data_fingerprint=data_fingerprint,
-        split_fingerprint=fingerprint_of("split", split.train, split.validation, split.test),
+        split_fingerprint=prints["split fingerprint"],
         notes=(
             *table.notes,
             *([f"pretrained weights: {digest}"] if digest else []),
@@ -171,6 +174,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         known_bugs=bugs,
         weights=weights,
         device=device,
+        content=content_of(spec, lambda _: prints),
     )
 
 
@@ -350,12 +354,25 @@ def load_table(part: ComponentSpec) -> LoadedTable:
     found = _tables.pop(key, None)
     if found is None:
         table = dataset.load()
-        found = LoadedTable(table, fingerprint_of(table.images.fingerprint(), table.labels, table.class_names))
+        columns = {name: getattr(table, name) for name in ("super_labels", "is_query", "is_gallery", "groups")}
+        known = [thing for item in columns.items() if item[1] is not None for thing in item]
+        content = (table.images.fingerprint(), table.labels, table.class_names, *known)
+        found = LoadedTable(table, fingerprint_of(*content))
     if version is not None:
         _tables[key] = found
         if len(_tables) > _TABLES_KEPT:
             del _tables[next(iter(_tables))]
     return found
+
+
+def content_of_data(spec: RunSpec) -> Content:
+    table, fingerprint = load_table(spec.data)
+    return _data_content(fingerprint, build("split", spec.split).parts(table))
+
+
+def _data_content(fingerprint: str, split: SplitRows) -> Content:
+    rows = fingerprint_of("split", split.train, split.validation, split.test)
+    return {"data fingerprint": fingerprint, "split fingerprint": rows}
 
 
 def fingerprint_of(*things: object) -> str:

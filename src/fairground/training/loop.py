@@ -263,7 +263,7 @@ def take_snapshot(parts: Assembled, progress: Progress, watched: Mapping[str, to
         "average": {} if parts.stepper.average is None else parts.stepper.average.state(),
     }
     tensors = {f"{group}/{name}": tensor for group, items in groups.items() for name, tensor in items.items()}
-    return Snapshot(tensors=tensors, values={**asdict(progress), "optimiser": numbers})
+    return Snapshot(tensors=tensors, values={**asdict(progress), "optimiser": numbers, "content": dict(parts.content)})
 
 
 def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Progress, Mapping[str, torch.Tensor]]:

@@ -16,6 +16,7 @@ from fairground.errors import DivergedError
 from fairground.evaluation import EmbeddingView, analyse, metric_named
 from fairground.files import sweep, write_atomically
 from fairground.records import RunFolder, RunRecord, Score, Selection, SplitName, State, locked, write_arrays
+from fairground.records.content import begun_content, require_unchanged
 from fairground.records.training_events import BatchTrained, EpochEnded, Event, Listener, Note
 from fairground.spec import RunSpec, child_seed, method_of, name_of, to_plain
 from fairground.training import ALONE, ProcessGroup, SealedRows, Training, gallery_of, prepare_inputs
@@ -50,6 +51,8 @@ def run(
             # Under the lock, temporary files can only be left over from a writer that was killed.
             sweep(folder.path)
             sweep(folder.checkpoints)
+            if (begun := begun_content(folder)) is not None:
+                require_unchanged(folder.name, begun, parts.content)
             write_atomically(folder.spec, json.dumps(to_plain(spec), indent=1).encode())
         parts = prepare_inputs(parts, listen=listen, should_stop=should_stop)
         if group.is_leader:
@@ -191,6 +194,7 @@ def _record(training: Training, *, state: State, scores: tuple[Score, ...], fail
         weights=parts.weights,
         failure=failure,
         findings=tuple(progress.findings),
+        content=parts.content,
         provenance=training.clock.finish(
             data_fingerprint=parts.data_fingerprint,
             split_fingerprint=parts.split_fingerprint,
