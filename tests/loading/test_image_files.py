@@ -1,5 +1,6 @@
 """Images from files and from memory."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -49,6 +50,13 @@ def test_threads_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert torch.equal(*found)
     monkeypatch.setenv("OMP_NUM_THREADS", "")
     assert n_threads() >= 1
+    # torchrun says 1 for the arithmetic of each process; the images have the cores.
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(12)), raising=False)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+    for said, threads in (("1", 3), ("2", 2)):
+        monkeypatch.setenv("OMP_NUM_THREADS", said)
+        assert n_threads() == threads
+    monkeypatch.delenv("LOCAL_WORLD_SIZE")
 
 
 def test_a_file_that_cannot_be_read_is_named_from_any_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

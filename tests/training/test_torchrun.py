@@ -94,4 +94,38 @@ def test_a_batch_norm_of_a_strange_kind_is_refused() -> None:
         pass
 
     with pytest.raises(InputError, match="is a Stranger, which cannot take its statistics from all processes"):
-        convert_batch_norms(torch.nn.Sequential(torch.nn.Sequential(Stranger(3))))
+        convert_batch_norms(torch.nn.Sequential(torch.nn.Sequential(Stranger(3))), torch.device("cpu"))
+
+
+class NormAndActivation(torch.nn.BatchNorm2d):
+    """As timm's BatchNormAct2d."""
+
+    __module__ = "timm.layers.norm_act"
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n)
+        self.drop, self.act = torch.nn.Identity(), torch.nn.ReLU(inplace=True)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        return self.act(self.drop(super().forward(images)))
+
+
+def test_a_batch_norm_of_timm_keeps_its_activation_and_cuda_has_torchs_own() -> None:
+    images = torch.randn(4, 3, 5, 5, generator=torch.Generator().manual_seed(0))
+    alone, shared = (torch.nn.Sequential(NormAndActivation(3), torch.nn.BatchNorm2d(3)) for _ in range(2))
+    store = torch.distributed.HashStore()
+    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    try:
+        convert_batch_norms(shared, torch.device("cpu"))
+        for is_training in (True, False):
+            alone.train(is_training)
+            shared.train(is_training)
+            torch.testing.assert_close(shared(images), alone(images))
+    finally:
+        torch.distributed.destroy_process_group()
+    assert shared.state_dict().keys() == alone.state_dict().keys()
+    convert_batch_norms(alone, torch.device("cuda"))
+    assert [type(norm).__module__ for norm in alone] == [
+        "fairground.training.sync_batch_norm",
+        "torch.nn.modules.batchnorm",
+    ]

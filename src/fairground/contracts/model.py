@@ -234,8 +234,8 @@ class Augmentation:
 class Transform(ABC):
     """Images by row to the trunk's input: `train` augments with the generator given, `evaluate` never does.
 
-    A constructor may ask for the trunk's `preprocessing` by name. What it returns is on the generator's device, or on
-    the one given.
+    A constructor may ask for the trunk's `preprocessing` by name. `plan` and `evaluate` return images on the device
+    given; a run draws on the CPU whatever its device, so that a seed gives the same images on all of them.
     """
 
     @abstractmethod
@@ -246,10 +246,12 @@ class Transform(ABC):
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> torch.Tensor:
         """Return the images of `rows` plain, as floats (n, c, h, w)."""
 
-    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
+    def plan(
+        self, images: Images, rows: np.ndarray, generator: torch.Generator, device: torch.device | None = None
+    ) -> Augmentation:
         """Draw what `train` would draw; its images can then be made a part at a time. Here all are made at once."""
         batch = self.train(images, rows, generator)
-        return Augmentation(len(rows), lambda part: batch[part])
+        return Augmentation(len(rows), lambda part: batch[part].to(device))
 
 
 class PlannedTransform(Transform):
@@ -260,7 +262,9 @@ class PlannedTransform(Transform):
     """
 
     @abstractmethod
-    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
+    def plan(
+        self, images: Images, rows: np.ndarray, generator: torch.Generator, device: torch.device | None = None
+    ) -> Augmentation:
         """Draw all that the images of `rows` need, in O(n) memory; return how to make them."""
 
     def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> torch.Tensor:

@@ -64,6 +64,7 @@ from fairground.loading.transform_steps import require_one_size
 from fairground.loading.transform_steps import resize_shorter_side
 from fairground.loading.transform_steps import resized_sizes
 from fairground.loading.transform_steps import saturate
+from fairground.loading.transform_steps import to_device
 from fairground.loading.transform_steps import turn_hue
 
 __all__ = [
@@ -132,5 +133,6 @@ __all__ = [
     "saturate",
     "shrunk_picture",
     "sub_folders",
+    "to_device",
     "turn_hue",
 ]

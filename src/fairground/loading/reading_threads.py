@@ -11,12 +11,15 @@ Result = TypeVar("Result")
 
 
 def n_threads() -> int:
-    """Return how many threads read images: OMP_NUM_THREADS where set, otherwise one for each core, at most 16."""
-    said = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
-    if said.isdigit() and int(said) > 0:
+    """Return how many threads read images: OMP_NUM_THREADS where set, otherwise one for each core, at most 16.
+
+    torchrun sets it to 1 for the arithmetic of each of its processes; there they share the cores.
+    """
+    said, n_processes = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0], os.environ.get("LOCAL_WORLD_SIZE", "1")
+    if said.strip().isdigit() and int(said) > (1 if int(n_processes) > 1 else 0):
         return int(said)
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(16, own)
+    return max(1, min(16, own // int(n_processes)))
 
 
 def for_each(work: Callable[[Thing], Result], things: Sequence[Thing]) -> list[Result]:

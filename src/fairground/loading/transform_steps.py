@@ -66,8 +66,8 @@ def central_boxes(sizes: np.ndarray, side: int) -> np.ndarray:
 
 
 def random_flips(n: int, generator: torch.Generator, probability: float) -> torch.Tensor:
-    """Return which of `n` images are mirrored, on the generator's device."""
-    return torch.rand(n, generator=generator, device=generator.device) < probability
+    """Return which of `n` images are mirrored."""
+    return torch.rand(n, generator=generator, device=generator.device).cpu() < probability
 
 
 def _widest_allowed(sizes: np.ndarray, ratio: tuple[float, float]) -> np.ndarray:
@@ -164,16 +164,16 @@ def turn_hue(images: torch.Tensor, turns: torch.Tensor) -> torch.Tensor:
 
 def jitter_draws(n: int, generator: torch.Generator) -> torch.Tensor:
     """Return the random numbers (8, n) that `jitter` needs for n images."""
-    return torch.rand(8, n, generator=generator, device=generator.device)
+    return torch.rand(8, n, generator=generator, device=generator.device).cpu()
 
 
 def jitter(images: torch.Tensor, amounts: tuple[float, float, float, float], draws: torch.Tensor) -> torch.Tensor:
     """Return images with brightness, contrast, saturation and hue changed at random, in random order for each image.
 
     The first three factors are uniform in [1 - amount, 1 + amount], not below 0; hue turns uniformly in +-amount. The
-    `draws` (8, n) are uniform in [0, 1). The images given are changed in place.
+    `draws` (8, n) are uniform in [0, 1), in main memory, so that the choice of images does not wait for a device. The
+    images given are changed in place.
     """
-    draws = draws.to(images.device)
     order = draws[:4].argsort(dim=0)
     changes = (brighten, contrast, saturate, turn_hue)
     centres = (1.0, 1.0, 1.0, 0.0)
@@ -184,7 +184,8 @@ def jitter(images: torch.Tensor, amounts: tuple[float, float, float, float], dra
             low = max(0.0, low) if number < 3 else low
             factors = low + (centres[number] + amounts[number] - low) * draws[4 + number, chosen]
             if amounts[number] > 0 and len(chosen):
-                images.index_copy_(0, chosen, change(images[chosen], factors))
+                chosen = chosen.to(images.device)
+                images.index_copy_(0, chosen, change(images[chosen], factors.to(images.device)))
     return images
 
 
@@ -208,13 +209,13 @@ def _from_hue(hue: torch.Tensor, saturation: torch.Tensor, value: torch.Tensor) 
 
 def mirror(images: torch.Tensor, is_chosen: torch.Tensor) -> torch.Tensor:
     """Return images (n, c, h, w), the chosen ones (n,) mirrored; those given may be changed."""
-    chosen = is_chosen.nonzero().squeeze(1)
+    chosen = is_chosen.nonzero().squeeze(1).to(images.device)
     return images.index_copy_(0, chosen, images[chosen].flip(3))
 
 
 def lose_colour(images: torch.Tensor, is_chosen: torch.Tensor) -> torch.Tensor:
     """Return RGB images, the chosen ones (n,) turned gray; those given may be changed."""
-    chosen = is_chosen.nonzero().squeeze(1)
+    chosen = is_chosen.nonzero().squeeze(1).to(images.device)
     return images.index_copy_(0, chosen, gray(images[chosen]).to(torch.uint8).expand(-1, 3, -1, -1))
 
 
@@ -243,7 +244,9 @@ class PhotographTransform(PlannedTransform):
     def boxes(self, sizes: np.ndarray, generator: torch.Generator) -> np.ndarray:
         return random_resized_boxes(sizes, generator, area=self.area, ratio=self.ratio)
 
-    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
+    def plan(
+        self, images: Images, rows: np.ndarray, generator: torch.Generator, device: torch.device | None = None
+    ) -> Augmentation:
         n = len(rows)
         boxes = self.boxes(images.sizes(rows, shorter_side=self.resized), generator)
         is_gray = random_flips(n, generator, self.gray) if self.gray else None
@@ -251,7 +254,8 @@ class PhotographTransform(PlannedTransform):
         is_flipped = random_flips(n, generator, self.flip)
 
         def make(part: slice) -> torch.Tensor:
-            pixels = images.crops(rows[part], boxes[part], self.side, shorter_side=self.resized).to(generator.device)
+            crops = images.crops(rows[part], boxes[part], self.side, shorter_side=self.resized)
+            pixels = to_device(crops, device)
             if is_gray is not None:
                 pixels = lose_colour(pixels, is_gray[part])
             if changes is not None:
@@ -263,4 +267,10 @@ class PhotographTransform(PlannedTransform):
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> torch.Tensor:
         boxes = central_boxes(images.sizes(rows, shorter_side=self.shorter_side), self.side)
         pixels = images.crops(rows, boxes, self.side, shorter_side=self.shorter_side)
-        return self.preprocessing.apply(pixels.to(device))
+        return self.preprocessing.apply(to_device(pixels, device))
+
+
+def to_device(pixels: torch.Tensor, device: torch.device | None) -> torch.Tensor:
+    """Return pixels on a device; the thread that reads images does not wait for a copy to a CUDA device."""
+    is_pinned = device is not None and device.type == "cuda"
+    return (pixels.pin_memory() if is_pinned else pixels).to(device, non_blocking=is_pinned)

@@ -33,6 +33,7 @@ from fairground.training.device import device_details
 from fairground.training.device import device_named
 from fairground.training.device import peak_device_memory
 from fairground.training.device import reset_peak_memory
+from fairground.training.device import seed_streams
 from fairground.training.device import torch_threads
 from fairground.training.divergence import divergence_cause
 from fairground.training.doctor import CHECKUPS_KEPT
@@ -219,6 +220,7 @@ __all__ = [
     "round_robin",
     "run_job",
     "saved_shape",
+    "seed_streams",
     "seeded",
     "selected_weights",
     "shard_slice",

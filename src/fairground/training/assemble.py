@@ -82,7 +82,8 @@ class Assembled:
 
     def shared_by(self, group: ProcessGroup) -> "Assembled":
         """Return the objects of one process of a group."""
-        self.loader.transform = group.share(self.model, self.transform)
+        is_whole = not self.stepper.in_chunks and self.spec.optimiser.frozen_trunk_epochs == 0
+        self.loader.transform = group.share(self.model, self.transform, is_whole=is_whole)
         return replace(self, stepper=replace(self.stepper, group=group), notes=(*self.notes, *group.notes))
 
     def profile(self) -> InputProfile:
@@ -145,9 +146,9 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
             transform=transform,
             sampler=sampler,
             device=device,
-            # The sampler plans on the CPU; augmentation and mining draw where the images are.
-            sampling=_generator(spec.seed, "sampler", torch.device("cpu")),
-            augmenting=_generator(spec.seed, "augment", device),
+            # All draws are the CPU's: a seed gives the same batches, crops and tuples on every device.
+            sampling=_generator(spec.seed, "sampler"),
+            augmenting=_generator(spec.seed, "augment"),
             chunk=spec.training.gradient_chunk,
         ),
         stepper=Stepper(
@@ -156,7 +157,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
             miner=miner,
             regulariser=regulariser,
             optimiser=build_optimiser(spec.optimiser, model, loss),
-            generator=_generator(spec.seed, "miner", device),
+            generator=_generator(spec.seed, "miner"),
             in_chunks=spec.training.gradient_chunk > 0,
             clip_norm=spec.optimiser.clip_norm,
             average=WeightAverage(model, spec.optimiser.average) if spec.optimiser.average else None,
@@ -297,8 +298,8 @@ def start_head(parts: Assembled) -> None:
         head.fit(blocks)
 
 
-def _generator(seed: int, purpose: Purpose, device: torch.device) -> torch.Generator:
-    return torch.Generator(device).manual_seed(child_seed(seed, purpose))
+def _generator(seed: int, purpose: Purpose) -> torch.Generator:
+    return torch.Generator().manual_seed(child_seed(seed, purpose))
 
 
 @contextmanager

@@ -65,6 +65,14 @@ def reset_peak_memory(device: torch.device) -> None:
         reset(device)
 
 
+def seed_streams(seed: int, device: torch.device) -> None:
+    """Start torch's own random streams, that of the CPU and that of `device`; other devices' are left alone."""
+    torch.default_generator.manual_seed(seed)
+    if device.type != "cpu":
+        state = torch.Generator(device).manual_seed(seed).get_state()
+        torch.get_device_module(device).set_rng_state(state, device)
+
+
 @contextmanager
 def torch_threads(n: int | None) -> Iterator[None]:
     """Let torch use `n` threads inside the block, if given; what the block changes is undone as well."""

@@ -72,7 +72,7 @@ class Loader:
 
     def _make(self) -> Batch:
         chosen = self.sampler.draw(self.sampling)
-        plan = self.transform.plan(self.images, self.rows[chosen.numpy()], self.augmenting)
+        plan = self.transform.plan(self.images, self.rows[chosen.numpy()], self.augmenting, self.device)
         chunks: Collection[torch.Tensor]
         if self.chunk:
             chunks = _ChunksOnDemand(plan, self.chunk, is_slow=self.images.is_slow)

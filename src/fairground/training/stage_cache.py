@@ -183,9 +183,11 @@ class CachedViews(PlannedTransform):
     views: Sequence[str]
     fill: Callable[[Mapping[str, np.ndarray]], None] = lambda _: None
 
-    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
-        n, device = len(rows), generator.device
-        chosen = torch.randint(len(self.views), (n,), generator=generator, device=device).cpu().numpy()
+    def plan(
+        self, images: Images, rows: np.ndarray, generator: torch.Generator, device: torch.device | None = None
+    ) -> Augmentation:
+        n = len(rows)
+        chosen = torch.randint(len(self.views), (n,), generator=generator).numpy()
         return Augmentation(n, lambda part: self._read(rows[part], chosen[part], self.views, device))
 
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
@@ -286,8 +288,8 @@ class _Filler:
 
         def augmented(row: int) -> Tensor:
             digest = hashlib.sha256(f"{view}/{row}".encode()).digest()
-            generator = torch.Generator(device).manual_seed(int.from_bytes(digest[:8], "big") >> 1)
-            return transform.train(images, np.array([row]), generator)
+            generator = torch.Generator().manual_seed(int.from_bytes(digest[:8], "big") >> 1)
+            return transform.plan(images, np.array([row]), generator, device).make(slice(0, 1))
 
         if view == PLAIN:
             found = transform.evaluate(images, rows, device)

@@ -1,29 +1,51 @@
 """Batch norms whose statistics are those of the whole batch, over all processes of torchrun."""
 
+from typing import Any
+
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed.nn.functional import all_gather
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from fairground.errors import require
 
 
+class _AllGather(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, share: Tensor) -> Tensor:
+        ctx.own = slice(dist.get_rank() * len(share), (dist.get_rank() + 1) * len(share))
+        shares = [torch.empty_like(share, memory_format=torch.contiguous_format) for _ in range(dist.get_world_size())]
+        dist.all_gather(shares, share.contiguous())
+        return torch.cat(shares)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        total = gradient.clone(memory_format=torch.contiguous_format)
+        dist.all_reduce(total)
+        return total[ctx.own]
+
+
 def gather_shares(share: Tensor) -> Tensor:
     """Return the shares (k, ...) of all processes end to end by rank; gradients are summed over all processes."""
-    return torch.cat(all_gather(share))  # type: ignore[no-untyped-call]
+    gathered: Tensor = _AllGather.apply(share)  # type: ignore[no-untyped-call]
+    return gathered
 
 
 class SyncBatchNorm(_BatchNorm):
     """A batch norm whose statistics in training are those of the whole batch; every share has the same size.
 
     mean = mean over processes of their means;  var = mean of their variances + variance of their means
-    torch.nn.SyncBatchNorm does the same, but only on accelerators.
+    torch.nn.SyncBatchNorm does the same, on CUDA devices only. timm joins dropout and activation to it as `drop` and
+    `act`.
     """
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's own name
-        if not self.training:
-            return super().forward(input)
+        output = self._normalise(input) if self.training else super().forward(input)
+        for following in self.children():
+            output = following(output)
+        return output
+
+    def _normalise(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's own name
         wide = input.float() if input.dtype in (torch.float16, torch.bfloat16) else input
         own_variance, own_mean = torch.var_mean(wide, [0, *range(2, input.ndim)], correction=0)
         means, variances = gather_shares(torch.stack([own_mean, own_variance]).unsqueeze(0)).unbind(1)
@@ -48,19 +70,25 @@ class SyncBatchNorm(_BatchNorm):
         self.running_var.lerp_(variance * (count / max(count - 1, 1)), factor)
 
 
-def convert_batch_norms(model: nn.Module) -> None:
+def convert_batch_norms(model: nn.Module, device: torch.device) -> None:
     """Replace every batch norm that would take its statistics from a share; refuse those that cannot be replaced."""
     model.train()
+    kind = nn.SyncBatchNorm if device.type == "cuda" else SyncBatchNorm
     plain = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
     for name, parent in list(model.named_modules()):
         for key, norm in list(parent.named_children()):
             if isinstance(norm, _BatchNorm) and norm.training:
+                joined_on = dict(norm.named_children())
+                with_activation = type(norm).__module__.startswith("timm.") and [*joined_on] == ["drop", "act"]
                 require(
-                    type(norm) in plain and norm.track_running_stats,
+                    (type(norm) in plain or with_activation) and norm.track_running_stats,
                     f"'{name}.{key}' is a {type(norm).__name__}, which cannot take its statistics from all processes; "
                     "set training.freeze_batch_norm=stats, or train in one process",
                 )
-                shared = SyncBatchNorm(norm.num_features, norm.eps, norm.momentum, norm.affine)
+                made = SyncBatchNorm if with_activation else kind
+                shared = made(norm.num_features, norm.eps, norm.momentum, norm.affine)
+                for part, module in joined_on.items():
+                    shared.add_module(part, module)
                 # The very same tensors: an optimiser may have them already.
                 shared.weight, shared.bias = norm.weight, norm.bias
                 shared.running_mean, shared.running_var = norm.running_mean, norm.running_var

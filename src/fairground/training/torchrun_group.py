@@ -12,18 +12,20 @@ is divided by rows.
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
 from fairground.contracts import Augmentation, Images, Mixing, PlannedTransform, Transform
 from fairground.errors import FairgroundError, require
 from fairground.evaluation.embed import embed
 from fairground.records.run_folder import RunFolder
-from fairground.training import convert_batch_norms, device_named, gather_shares
+from fairground.training import convert_batch_norms, device_named, gather_shares, seed_streams
 from fairground.training.checkpoint import Checkpoints, Snapshot, from_bytes, to_bytes
 
 
@@ -38,8 +40,11 @@ class ProcessGroup:
     def is_leader(self) -> bool:
         return self.rank == 0
 
-    def share(self, model: nn.Module, transform: Transform) -> Transform:
-        """Make layers that look at the batch see all shares; return a transform that gives this process its share."""
+    def share(self, model: nn.Module, transform: Transform, *, is_whole: bool) -> Transform:
+        """Make layers that look at the batch see all shares; return a transform that gives this process its share.
+
+        `is_whole` says that each step goes once through all weights of the model that train.
+        """
         return transform
 
     def checkpoints(self, folder: RunFolder) -> Checkpoints:
@@ -84,10 +89,12 @@ def joined(device: str = "auto") -> Iterator["TorchrunGroup"]:
     if device != "cpu" and torch.accelerator.is_available():
         rank = dist.get_node_local_rank(fallback_rank=0)
         torch.accelerator.set_device_index(rank % torch.accelerator.device_count())
-    # Without a name torch takes what suits: gloo for CPUs, the vendor's own for accelerators.
-    dist.init_process_group()
+    place = device_named(device)
+    # Without a name torch takes what suits the accelerator, if there is one. The others wait while the leader measures,
+    # which may take longer than the ten minutes that NCCL has patience for.
+    dist.init_process_group("gloo" if place.type == "cpu" else None, timeout=timedelta(hours=6))
     try:
-        yield TorchrunGroup(device_named(device))
+        yield TorchrunGroup(place)
     finally:
         dist.destroy_process_group()
 
@@ -95,12 +102,18 @@ def joined(device: str = "auto") -> Iterator["TorchrunGroup"]:
 class TorchrunGroup(ProcessGroup):
     """The processes of one group, seen from one of them."""
 
+    #: the model as an accelerator runs it: gradients are averaged while others are still computed
+    _parallel: DistributedDataParallel | None = None
+
     def __init__(self, device: torch.device) -> None:
         self.rank, self.size, self._device = dist.get_rank(), dist.get_world_size(), device
         self.notes = (f"trained by {self.size} processes: results may differ from those of one in the last digits",)
 
-    def share(self, model: nn.Module, transform: Transform) -> Transform:
-        convert_batch_norms(model)
+    def share(self, model: nn.Module, transform: Transform, *, is_whole: bool) -> Transform:
+        convert_batch_norms(model, self._device)
+        has_weights = any(weight.requires_grad for weight in model.parameters())
+        if self._device.type != "cpu" and is_whole and has_weights:
+            self._parallel = DistributedDataParallel(model)
         return ShardTransform(transform=transform, rank=self.rank, size=self.size)
 
     def checkpoints(self, folder: RunFolder) -> Checkpoints:
@@ -112,9 +125,9 @@ class TorchrunGroup(ProcessGroup):
             mixing = mixing._replace(partner=mixing.partner[own], gather=gather_shares)
         # Dropout draws from torch's global stream: every process needs masks of its own, and the stream the same.
         common = int(torch.randint(2**62, ()))
-        torch.manual_seed(common + 1 + self.rank)
-        embeddings = model(images, mixing)
-        torch.manual_seed(common)
+        seed_streams(common + 1 + self.rank, images.device)
+        embeddings = (self._parallel or model)(images, mixing)
+        seed_streams(common, images.device)
         return gather_shares(embeddings)
 
     def all_gather(self, embeddings: Tensor) -> Tensor:
@@ -126,12 +139,12 @@ class TorchrunGroup(ProcessGroup):
         Every process computed the whole loss, so a share of the network has the gradient of as many losses as there are
         processes, and the mean over processes is the gradient of one.
         """
-        weights = (*model.parameters(), *loss.parameters())
+        weights = (*(model.parameters() if self._parallel is None else ()), *loss.parameters())
         averaged = [value.detach().reshape(1), *(weight.grad for weight in weights if weight.grad is not None)]
         flat = torch.cat([tensor.reshape(-1) for tensor in averaged])
         dist.all_reduce(flat)
         flat /= self.size
-        own, number = value.item(), float(flat[0])
+        own, number = map(float, torch.stack([value.detach(), flat[0]]).tolist())
         # NaN is not a disagreement: all processes then see that the run diverged.
         require(
             not abs(number - own) > 1e-3 * max(1.0, abs(own)),
@@ -210,9 +223,11 @@ class ShardTransform(PlannedTransform):
     def __init__(self, *, transform: Transform, rank: int, size: int) -> None:
         self._transform, self._rank, self._size = transform, rank, size
 
-    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
+    def plan(
+        self, images: Images, rows: np.ndarray, generator: torch.Generator, device: torch.device | None = None
+    ) -> Augmentation:
         own = shard_slice(len(rows), self._rank, self._size)
-        batch = self._transform.plan(images, rows, generator)
+        batch = self._transform.plan(images, rows, generator, device)
         return Augmentation(
             own.stop - own.start,
             lambda part: batch.make(slice(own.start + part.start, min(own.start + part.stop, own.stop))),

@@ -24,8 +24,10 @@ class PlainTransform(steps.PhotographTransform):
     def __init__(self, *, preprocessing: Preprocessing, side: int = 224, shorter_side: int = 256) -> None:
         super().__init__(preprocessing, side, shorter_side)
 
-    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
-        return Augmentation(len(rows), lambda part: self.evaluate(images, rows[part], generator.device))
+    def plan(
+        self, images: Images, rows: np.ndarray, generator: torch.Generator, device: torch.device | None = None
+    ) -> Augmentation:
+        return Augmentation(len(rows), lambda part: self.evaluate(images, rows[part], device))
 
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> torch.Tensor:
         if not images.is_picture:

@@ -41,9 +41,11 @@ class SmallImagesTransform(PlannedTransform):
         self.shift, self.zoom, self.turn, self.flip = shift, zoom, turn, flip
         self.mean, self.deviation = mean, deviation
 
-    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> Augmentation:
+    def plan(
+        self, images: Images, rows: np.ndarray, generator: torch.Generator, device: torch.device | None = None
+    ) -> Augmentation:
         n = len(rows)
-        draws = torch.rand(5, n, generator=generator, device=generator.device)
+        draws = torch.rand(5, n, generator=generator, device=generator.device).cpu()
         scale = 1 + self.zoom * (2 * draws[0] - 1)
         angle = math.radians(self.turn) * (2 * draws[1] - 1)
         mirror = 1 - 2 * (draws[2] < self.flip).float()
@@ -53,8 +55,8 @@ class SmallImagesTransform(PlannedTransform):
         maps = torch.stack([mirror * cosine, -mirror * sine, shift[0], sine, cosine, shift[1]], dim=1).view(-1, 2, 3)
 
         def make(part: slice) -> torch.Tensor:
-            pixels = images.take(rows[part]).to(maps.device)
-            grid = torch.nn.functional.affine_grid(maps[part], list(pixels.shape), align_corners=False)
+            pixels = images.take(rows[part]).to(device)
+            grid = torch.nn.functional.affine_grid(maps[part].to(device), list(pixels.shape), align_corners=False)
             return self._scaled(torch.nn.functional.grid_sample(pixels.float(), grid, align_corners=False))
 
         return Augmentation(n, make)
