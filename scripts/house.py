@@ -18,6 +18,7 @@ import tempfile
 import threading
 from collections import Counter
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from types import FrameType
 
@@ -69,14 +70,15 @@ def count(root: Path) -> list[Measure]:
     """Return what can be counted in the files of a checkout without running any."""
     package = root / "src" / "fairground"
     paths = list((root / "src").rglob("*.py"))
-    imports = {".".join(path.relative_to(root / "src").with_suffix("").parts): imports_in(path) for path in paths}
+    imports = {module_of(path, root / "src"): imports_in(path) for path in paths}
+    uses = {module_of(path, root / "src"): names_of(path, root / "src") for path in paths}
     n_lines = lines_below(package)
     return [
         Measure("lines of `src/fairground`", n_lines, 40_000),
         Measure("files in `src`", len(paths), 400),
         Measure("rooms in `src/fairground`", len(rooms(package)), 30),
         Measure("lines that import", 100 * sum(map(lines_of, imports.values())) / n_lines, 6, " %"),
-        Measure("modules that one other module imports", len(imported_once(imports)), 40),
+        Measure("modules that one other module imports", len(imported_once(uses)), 40),
         Measure("lines of `tests`", lines_below(root / "tests"), 28_000),
     ]
 
@@ -102,25 +104,46 @@ def lines_of(imports: list[Import]) -> int:
     return len({line for node in imports for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)})
 
 
-def imported_once(imports: dict[str, list[Import]]) -> list[str]:
+def imported_once(uses: dict[str, set[str]]) -> list[str]:
     """Return the modules that exactly one other module imports, but for packages and what is found by its name."""
-    importers = Counter(
-        name for module, nodes in imports.items() for name in names_of(module, nodes) & (imports.keys() - {module})
-    )
+    importers = Counter(name for module, names in uses.items() for name in names & (uses.keys() - {module}))
     return sorted(name for name, n in importers.items() if n == 1 and name.split(".")[1] not in FOUND_BY_NAME)
 
 
-def names_of(module: str, imports: list[Import]) -> set[str]:
-    """Return all dotted names a module imports, those of modules and those of what is in them."""
+def module_of(path: Path, source: Path) -> str:
+    """Return the dotted name of a file."""
+    return ".".join(path.relative_to(source).with_suffix("").parts)
+
+
+def names_of(path: Path, source: Path) -> set[str]:
+    """Return all dotted names a file imports: of modules, of what is in them, and of the files behind a room's names."""
     names: set[str] = set()
-    for node in imports:
+    rooms: dict[str, str] = {}
+    tree = ast.parse(path.read_bytes())
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
-            above = module.split(".")[: -node.level] if node.level else []
-            source = ".".join([*above, *filter(None, [node.module])])
-            names |= {source, *(f"{source}.{alias.name}" for alias in node.names)}
-        else:
+            above = module_of(path, source).split(".")[: -node.level] if node.level else []
+            package = ".".join([*above, *filter(None, [node.module])])
+            names |= {package, *(f"{package}.{alias.name}" for alias in node.names)}
+            rooms |= {alias.asname or alias.name: f"{package}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-    return names
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in rooms:
+            names.add(f"{rooms[node.value.id]}.{node.attr}")
+    return names | {home for name in names if (home := behind(source).get(name))}
+
+
+@cache
+def behind(source: Path) -> dict[str, str]:
+    """Return the module that defines each name that a room offers, as the rooms' stubs list them."""
+    listed = ((stub, ast.parse(stub.read_bytes())) for stub in source.rglob("__init__.pyi"))
+    return {
+        f"{module_of(stub.parent, source)}.{alias.name}": str(node.module)
+        for stub, tree in listed
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
 
 
 def walk_all() -> list[Measure]:

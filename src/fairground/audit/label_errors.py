@@ -18,8 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from fairground.audit.copies import AuditRows
-from fairground.audit.image_scan import Progress
+from fairground.audit import AuditRows, Progress
 from fairground.contracts.dataset import Images
 from fairground.errors import DataError, require
 from fairground.evaluation.embed import embed_blocks

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from fairground.commands import Answer, list_runs
+from fairground.commands import HOME, Answer, Home, home_folder, list_runs
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
-from fairground.commands.options import HOME, Home, home_folder
 from fairground.errors import require
 from fairground.records import EpochRow, RunFolder, RunRecord, State, Store
 from fairground.spec import ROOM_OF, canonical, nearest

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fairground.comparison import null_distribution
-from fairground.comparison.paired_table import PRIOR, Array
+from fairground.comparison import PRIOR, Array, null_distribution
 
 if TYPE_CHECKING:
     from fairground.comparison import Model

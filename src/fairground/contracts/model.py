@@ -8,8 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 import torch
 
-from fairground.contracts.choices import ChecksChoices
-from fairground.contracts.dataset import Images
+from fairground.contracts import ChecksChoices, Images
 from fairground.errors import require
 
 #: what the files of these parts need beside what is defined here

@@ -19,11 +19,10 @@ from PIL import Image
 from fairground.contracts.dataset import Images
 from fairground.errors import DataError, StoreError, require
 from fairground.files import held, shown, write_atomically
-from fairground.loading import cut, for_each, require_one_size, resize_shorter_side, resized_sizes
+from fairground.loading import USED, cache_root, cut, for_each, require_one_size, resize_shorter_side, resized_sizes
 
 if TYPE_CHECKING:
     from fairground.loading.image_dataset import ImageFiles
-from fairground.loading import USED, cache_root
 
 Tell = Callable[[int, int], None]
 #: about this many bytes of pixels are prepared in memory before they are written and marked as done

@@ -27,17 +27,8 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 
 from fairground.errors import DamageWarning, StoreError, require
 from fairground.files import cannot_write, parse_with_digest, read_bytes, read_text, read_with_digest, write_with_digest
-from fairground.records import (
-    Outcome,
-    RunFolder,
-    RunRecord,
-    SplitName,
-    State,
-    folder_names,
-    locked,
-    outcome_of,
-    resolved,
-)
+from fairground.records import RunFolder, RunRecord, SplitName, State, folder_names, locked, resolved
+from fairground.records.current_record import Outcome, outcome_of
 from fairground.spec import canonical_json, nearest
 
 EVENTS = "events.jsonl"

@@ -8,8 +8,7 @@ import numpy as np
 
 from fairground.errors import DataError, require
 from fairground.records.arrays import read_arrays
-from fairground.reporting.headings import shorten
-from fairground.reporting.rendering import data_uri
+from fairground.reporting import data_uri, shorten
 
 #: larger pictures of a gallery are made smaller, for phones and mail
 _LARGEST = 96

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairground.errors import require
-from fairground.reporting import MOST, render, write_page
-from fairground.reporting.headings import clean
+from fairground.reporting import MOST, clean, render, write_page
 
 
 def write_answers(

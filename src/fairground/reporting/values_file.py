@@ -6,8 +6,7 @@ from typing import Any
 from fairground.comparison import Comparison, Values
 from fairground.errors import InputError, require
 from fairground.files import read_csv, shown
-from fairground.reporting import clean, plain_pair, shorten, table_formats
-from fairground.reporting.comparison_text import indented
+from fairground.reporting import clean, indented, plain_pair, shorten, table_formats
 
 NEEDED = ("method", "seed", "value")
 OPTIONAL = ("dataset", "fold")

@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from fairground.spec import SpecDraft, flat_tables, protocol_names, read_toml
-from fairground.spec.run_spec import RunSpec
-from fairground.spec.settings import Overrides, Value
+from fairground.spec import Overrides, RunSpec, SpecDraft, Value, flat_tables, protocol_names, read_toml
 
 DEFAULT_PROTOCOL = "laptop"
 #: where overrides come from by default; errors begin with it

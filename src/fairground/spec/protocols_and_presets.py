@@ -8,10 +8,7 @@ from typing import Any
 
 from fairground.errors import InputError, require
 from fairground.files import read_text
-from fairground.spec import canonical, nearest
-from fairground.spec.run_spec import ROOM_OF
-from fairground.spec.settings import Value
-from fairground.spec.text_and_code import PAPER_OF, text_of_preset
+from fairground.spec import PAPER_OF, ROOM_OF, Value, canonical, nearest, text_of_preset
 
 #: the protocols, presets and studies that come with the package
 SHIPPED: Path = Path(__file__).parents[1] / "papers" / "protocols"

@@ -18,8 +18,7 @@ import numpy as np
 
 from fairground.contracts.dataset import DataError, ImageTable, require
 from fairground.contracts.split import Split, SplitRows
-from fairground.loading.csv_columns import read_columns
-from fairground.loading.listed_parts import held_out, parts_from_words
+from fairground.loading import held_out, parts_from_words, read_columns
 from fairground.splits._halves import classes_by_draw, rows_by_draw
 
 

@@ -23,8 +23,7 @@ from fairground.contracts import BatchSampler, Head, Loss, Miner, Regulariser, S
 from fairground.contracts.dataset import Dataset, Images, ImageTable
 from fairground.errors import DataError, InputError, require
 from fairground.evaluation.embed import embed_blocks
-from fairground.records.content import Content, content_of
-from fairground.records.record import KnownBug, PretrainedWeights
+from fairground.records import Content, KnownBug, PretrainedWeights, content_of
 from fairground.spec import Purpose, canonical_json, child_seed, find, nearest
 from fairground.spec.run_spec import ROOM_OF, ComponentSpec, RunSpec, TrainingSpec
 from fairground.training import Loader, ProcessGroup, Stepper, device_named, require_chunks_alone

@@ -24,8 +24,7 @@ from statistics import fmean
 
 import numpy as np
 
-from fairground.papers.claims import CLASSICS, claimed_gain, claims_on
-from fairground.papers.published_numbers import published_rows, published_years
+from fairground.papers import CLASSICS, claimed_gain, claims_on, published_rows, published_years
 from fairground.reporting import ResultTable, heading
 from fairground.reporting.drawing import DASHED, Bar, Line, Names, Panel, Points, Series, bars_and_marks, panels
 from fairground.reporting.figure import PRECISION_AT_1, FigureInputs, ReportFigure, axis_of, count, factor_of
