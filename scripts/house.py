@@ -116,7 +116,7 @@ def module_of(path: Path, source: Path) -> str:
 
 
 def names_of(path: Path, source: Path) -> set[str]:
-    """Return all dotted names a file imports: of modules, of what is in them, and of the files behind a room's names."""
+    """Return all dotted names a file imports: modules, what is in them, and the files behind the names of rooms."""
     names: set[str] = set()
     rooms: dict[str, str] = {}
     tree = ast.parse(path.read_bytes())
