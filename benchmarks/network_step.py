@@ -10,12 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from fairground.commands.main import keep_memory
-from fairground.contracts.model import Trunk
+from fairground.contracts.trunk_head_transform import Trunk
 from fairground.heads.linear import LinearHead
 from fairground.spec.run_spec import ComponentSpec
 from fairground.training.assemble import build
 from fairground.training.embedding_model import EmbeddingModel
-from fairground.trunks import _conv_norm
+from fairground.trunks import _fused_convolution
 
 STEPS = int(os.environ.get("FAIRGROUND_BENCH_STEPS", "3"))
 
@@ -59,7 +59,7 @@ def plain_network(name: str, channels: int) -> nn.Module:
 
 def norms_apart() -> AbstractContextManager[object]:
     """Keep batch norm out of the convolutions while the block lasts."""
-    return mock.patch.object(_conv_norm, "is_frozen", return_value=False)
+    return mock.patch.object(_fused_convolution, "is_frozen", return_value=False)
 
 
 def _put_relu_first(stage: nn.Module) -> None:

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from fairground.errors import InputError, require
 from fairground.files import read_bytes, read_text, write_atomically
-from fairground.trunks._weights import check_weights, weights_folder
+from fairground.trunks._pretrained_weights import check_weights, weights_folder
 from fairground.trunks.resnet50_original import Resnet50OriginalTrunk
 
 #: of batch norm in the network of the authors, as Keras has it; the package states its own library's default, 1e-3

@@ -133,7 +133,7 @@ class DotsDataset(Dataset):
 
 from torch import nn
 
-from fairground.contracts.model import Trunk
+from fairground.contracts.trunk_head_transform import Trunk
 
 
 class FlatTrunk(Trunk):

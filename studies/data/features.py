@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from fairground.contracts.dataset import ImageTable
-from fairground.contracts.model import Trunk
+from fairground.contracts.trunk_head_transform import Trunk
 from fairground.datasets.table import TableDataset
 from fairground.errors import DataError, FairgroundError, require
 from fairground.evaluation.embed import embed_blocks

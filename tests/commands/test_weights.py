@@ -8,7 +8,7 @@ import torch
 from typer.testing import CliRunner
 
 from fairground.commands.main import app
-from fairground.contracts.model import PublishedWeights
+from fairground.contracts.trunk_head_transform import PublishedWeights
 from fairground.trunks.small_conv import SmallConvTrunk
 
 runner = CliRunner()

@@ -6,7 +6,7 @@ import io
 import pytest
 import torch
 
-from fairground.contracts.model import Head
+from fairground.contracts.trunk_head_transform import Head
 from fairground.spec.catalogue import find, list_room
 
 HEADS = list_room("heads")

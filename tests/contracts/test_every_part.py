@@ -6,7 +6,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import pytest
 import torch
 
-from fairground.contracts.model import IMAGENET
+from fairground.contracts.trunk_head_transform import IMAGENET
 from fairground.errors import DataError, InputError
 from fairground.spec.catalogue import class_name, find, list_room
 from tests.losses.fixtures import build

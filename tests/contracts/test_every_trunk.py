@@ -5,7 +5,7 @@ import io
 import pytest
 import torch
 
-from fairground.contracts.model import Mixing, Trunk, mix
+from fairground.contracts.trunk_head_transform import Mixing, Trunk, mix
 from fairground.spec import declared, find, list_room
 
 #: what a trunk cannot do without

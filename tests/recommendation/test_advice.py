@@ -13,7 +13,7 @@ from fairground.recommendation.race import Race
 from fairground.recommendation.recommendation_folder import Measurement
 from fairground.recommendation.request import Request
 from fairground.recommendation.time_budget import Budget
-from fairground.reporting.rendering import write_race_page
+from fairground.reporting.page_templates import write_race_page
 
 REQUEST = Request(title="", kind="photographs", base={}, by="recall@1", seed=0)
 FROZEN = REQUEST.frozen

@@ -9,7 +9,7 @@ from scipy import stats
 from torch import nn
 
 from fairground.contracts.loss import Loss, Pairs, Triplets
-from fairground.contracts.model import Mixing, Trunk, mix
+from fairground.contracts.trunk_head_transform import Mixing, Trunk, mix
 from fairground.errors import InputError
 from fairground.losses.centre import CentreLoss
 from fairground.losses.normalised_softmax import NormalisedSoftmaxLoss

@@ -8,7 +8,7 @@ from fairground.records.record import RunRecord, Score
 from fairground.reporting import comparison_text
 from fairground.reporting.figure import FigureInputs
 from fairground.reporting.figures import effects_of_settings, improvement, metric_agreement, scores_and_ranks
-from fairground.reporting.headings import heading, show, unit
+from fairground.reporting.headings_and_units import heading, show, unit
 from fairground.reporting.result_table import ResultTable
 from fairground.reporting.run_set import RunSet
 from fairground.reporting.sentences import headline_of

@@ -8,7 +8,13 @@ import pytest
 
 from fairground.records import RunFolder, write_arrays
 from fairground.reporting.figure import FigureInputs, figures_of, write_figures
-from fairground.reporting.figures import effects_of_settings, embedding_map, regularisation, scores_and_ranks
+from fairground.reporting.figures import (
+    effects_of_settings,
+    embedding_map,
+    embedding_structure,
+    regularisation,
+    scores_and_ranks,
+)
 from fairground.reporting.page import inputs_of
 from fairground.studies.trials import Trial
 from tests.records.factory import make_record
@@ -148,8 +154,11 @@ def test_each_switched_method_is_set_beside_the_method_most_like_it():
 
 def test_structure_is_read_from_the_training_split():
     records = [run("a", 0.5 + 0.1 * x, seed=x, train_rho=2.0 - x, train_pi_inter=0.3) for x in range(4)]
-    assert embedding_map.structure(inputs(records)).numbers == (("π inter", "none", "4"), ("\u03c1", "-1.00", "4"))
-    assert embedding_map.structure(inputs([run("a", 0.5, seed=x) for x in range(4)])) is None
+    assert embedding_structure.structure(inputs(records)).numbers == (
+        ("π inter", "none", "4"),
+        ("\u03c1", "-1.00", "4"),
+    )
+    assert embedding_structure.structure(inputs([run("a", 0.5, seed=x) for x in range(4)])) is None
 
 
 def test_p_switch_curves_are_called_as_the_method_without_and_compared_with_it_alone():
@@ -195,45 +204,49 @@ def test_spectra_of_all_pairs_are_drawn_each_in_a_panel(tmp_path):
     losses = ["contrastive", "margin", "snr", "triplet"]
     records = [run(loss, 0.5) for loss in losses] + [run(loss, 0.6, miner="rho_distance", p=0.3) for loss in losses]
     made = with_analyses([*records, run("soft_triple", 0.4)], tmp_path, (0.7, 0.3))
-    found, n_runs = embedding_map.spectra_of(made, SPECTRUM)
-    pairs = embedding_map.pairs_of_spectra(made, found)
+    found, n_runs = embedding_structure.spectra_of(made, SPECTRUM)
+    pairs = embedding_structure.pairs_of_spectra(made, found)
     assert (len(pairs), n_runs) == (4, 9)
     assert all(
         (label.split()[0], change) == (switched.split()[0], "switched tuples")
         for label, (switched, change) in pairs.items()
     )
-    figure = embedding_map.spectra(made)
+    figure = embedding_structure.spectra(made)
     drawn = "4 methods without (blue) and with (red) switched tuples; 1 method without a pair is in the"
     assert drawn in figure.sentence
     assert len(figure.numbers) == 9
     assert all(f">{loss} + distance" in figure.svg("here") for loss in losses)
     assert "soft_triple" not in figure.svg("here")
     again = with_analyses([run("margin", 0.6), mixed(run("margin", 0.5))], tmp_path, (0.7, 0.3))
-    ((_, change),) = embedding_map.pairs_of_spectra(again, embedding_map.spectra_of(again, SPECTRUM)[0]).values()
+    ((_, change),) = embedding_structure.pairs_of_spectra(
+        again, embedding_structure.spectra_of(again, SPECTRUM)[0]
+    ).values()
     assert change == "manifold mixup"
     # A sweep has no pairs: all methods share one panel.
     sweep = [run("margin", 0.5), *(run("margin", 0.6, miner="rho_distance", p=p) for p in (0.1, 0.3))]
-    figure = embedding_map.spectra(with_analyses(sweep, tmp_path, (0.7, 0.3)))
+    figure = embedding_structure.spectra(with_analyses(sweep, tmp_path, (0.7, 0.3)))
     assert "blue" not in figure.sentence
     assert all(f"p_switch={p}" in figure.svg("here") for p in (0.1, 0.3))
 
 
 def test_spectra_are_averaged_over_runs_and_end_where_the_rest_is_rounding(tmp_path):
     records = [run("a", 0.5, seed=seed) for seed in range(2)]
-    found, n_runs = embedding_map.spectra_of(with_analyses(records, tmp_path, [0.8, 0.2], [0.6, 0.4, 0.0]), SPECTRUM)
+    found, n_runs = embedding_structure.spectra_of(
+        with_analyses(records, tmp_path, [0.8, 0.2], [0.6, 0.4, 0.0]), SPECTRUM
+    )
     assert (found["a"].tolist(), n_runs) == ([pytest.approx(0.7), pytest.approx(0.3)], 2)
-    assert embedding_map.spectra(inputs(records)) is None
+    assert embedding_structure.spectra(inputs(records)) is None
     made = with_analyses(records, tmp_path, (0.9, 0.1, 3e-9))
-    assert "Lines end where the rest is rounding of zero." in embedding_map.spectra(made).sentence
+    assert "Lines end where the rest is rounding of zero." in embedding_structure.spectra(made).sentence
 
 
 def test_class_spectra_are_read_apart_from_the_others(tmp_path):
     records = [run("margin", 0.5), run("margin", 0.6, miner="rho_distance", p=0.3)]
     made = with_analyses(records, tmp_path, [0.9, 0.1], [0.6, 0.4], array="class_spectra/class_spectrum")
-    figure = embedding_map.class_spectra(made)
+    figure = embedding_structure.class_spectra(made)
     assert "within classes" in figure.title
     assert [row[1] for row in figure.numbers] == ["60.000 %", "90.000 %"]
-    assert embedding_map.spectra(made) is None
+    assert embedding_structure.spectra(made) is None
 
 
 def test_each_objective_is_paired_with_itself_under_mixup():

@@ -93,7 +93,7 @@ def test_equal_embeddings_are_ranked_by_index(n_kinds, dtype):
 def test_counting_on_a_device_agrees(is_raw, monkeypatch):
     points, labels = lattice(230, 9, 3)
     groups = np.arange(230) % 4
-    monkeypatch.setattr("fairground.retrieval.device_ranks.N_SCORES", 1000)
+    monkeypatch.setattr("fairground.retrieval.ranks_on_device.N_SCORES", 1000)
     # Powers of two keep unit lengths exact as well.
     rows = points if is_raw else np.eye(4, dtype=np.float32)[np.arange(230) % 4] * 2
     for settings in ({}, {"groups": groups}, {"query_rows": np.arange(5, 200, 3)}):

@@ -9,7 +9,7 @@ import pytest
 from fairground.errors import InputError
 from fairground.evaluation import analyse
 from fairground.spec.load_run_spec import load_run, run_from_plain
-from fairground.spec.measurement_names import read_analysis
+from fairground.spec.metric_names import read_analysis
 from fairground.spec.protocols_and_presets import protocol_names
 from fairground.spec.random_streams import Purpose, child_seed
 from fairground.spec.run_names import method_of, name_of, to_plain

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from fairground.contracts.model import Trunk
+from fairground.contracts.trunk_head_transform import Trunk
 from fairground.errors import InputError
 from fairground.spec.catalogue import find
 from fairground.trunks.bn_inception import BnInceptionTrunk, _published_name
@@ -65,7 +65,7 @@ def test_the_scaling_declared_for_googlenet_is_what_torchvision_does_inside() ->
     import_torchvision()
     from torchvision.models import GoogLeNet
 
-    from fairground.contracts.model import IMAGENET
+    from fairground.contracts.trunk_head_transform import IMAGENET
     from fairground.trunks.googlenet import GooglenetTrunk
 
     with torch.device("meta"):

@@ -9,9 +9,9 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from fairground.contracts.model import PublishedWeights, Trunk
+from fairground.contracts.trunk_head_transform import PublishedWeights, Trunk
 from fairground.errors import InputError
-from fairground.trunks._weights import load_weights
+from fairground.trunks._pretrained_weights import load_weights
 from fairground.trunks.resnet50 import Resnet50Trunk
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairground.commands import options
+from fairground.commands import options, run_directory
 from fairground_site.markdown import block, parse_docstring, prose
 
 #: heading -> where each name is imported from
@@ -35,7 +35,7 @@ PUBLIC: Mapping[str, Sequence[tuple[str, str]]] = {
         ("fairground.evaluation", "analyse"),
         ("fairground.evaluation", "EmbeddingView"),
         ("fairground.evaluation", "Bootstrap"),
-        ("fairground.evaluation.embed", "pretrained_embeddings"),
+        ("fairground.evaluation.principal_axes_of_mlrc", "pretrained_embeddings"),
         ("fairground.functional.spectra", "collapse_of"),
     ),
     "Specs and runs": (
@@ -139,12 +139,13 @@ class _WithoutOptions(ast.NodeTransformer):
     """Leaves the type alone of an annotation that also declares an option of a command."""
 
     def __init__(self) -> None:
-        source = Path(inspect.getsourcefile(options) or "").read_text(encoding="utf-8")
-        assigned = [node for node in ast.parse(source).body if isinstance(node, ast.Assign)]
+        files = [Path(inspect.getsourcefile(module) or "") for module in (options, run_directory)]
+        nodes = [node for file in files for node in ast.parse(file.read_text(encoding="utf-8")).body]
+        assigned = [node for node in nodes if isinstance(node, ast.Assign)]
         self.types = {ast.unparse(node.targets[0]): node.value for node in assigned}
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
-        is_option = ast.unparse(node.value) == "options" and node.attr in self.types
+        is_option = ast.unparse(node.value) in ("options", "run_directory") and node.attr in self.types
         return self.visit(self.types[node.attr]) if is_option else node
 
     def visit_Name(self, node: ast.Name) -> Any:

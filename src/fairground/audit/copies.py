@@ -1,7 +1,4 @@
-"""Every image of a data set scanned once, and those that occur more than once, byte for byte or nearly so.
-
-A file that cannot be read is recorded with the reason, and the scan goes on. Looks are a fingerprint of 256 bits: bit
-(r, c) is set if pixel (r, c + 1) of the image, shrunk to 16 rows of 17 gray pixels, is brighter than pixel (r, c).
+"""Images that occur more than once, byte for byte or nearly so.
 
 Recompression, resizing and a change of brightness or contrast move a few bits of a fingerprint; two different
 photographs differ in about half of them. Lookalikes differ in at most 16 bits, and in at most a fifth of the bits that

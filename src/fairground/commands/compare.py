@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
-from fairground.commands import Answer, Verbatim, options, options_of, screen_width
+from fairground.commands import Answer, Verbatim, options, options_of, run_directory, screen_width
 from fairground.commands.runs import Run, RunList, named_records, without_trials
 from fairground.comparison.comparison_result import LEVEL, GeneralityKind
 from fairground.errors import InputError, require
@@ -68,7 +68,7 @@ def compare(
     generality: Annotated[
         GeneralityKind, "What verdicts generalise to: other trainings (seeds), other test classes, or both."
     ] = "seeds",
-    home: options.AnyHome = None,
+    home: run_directory.AnyHome = None,
     quiet: bool = False,
 ) -> MethodComparison:
     """Compare methods fairly and print one table with a verdict on every pair, or refuse with every reason.
@@ -79,7 +79,7 @@ def compare(
     matter, in the unit shown (default: 0.5). `generality` is what verdicts generalise to: other trainings ("seeds"),
     other test "classes", or "both". `quiet` prints nothing.
     """
-    folder = options.home_folder(home)
+    folder = run_directory.home_folder(home)
     chosen = [run for some in runs if not isinstance(some, str) for run in ([some] if isinstance(some, Run) else some)]
     names = [name for name in runs if isinstance(name, str)]
     records = {run.name: run.record for run in chosen}

@@ -1,10 +1,7 @@
 """Options that several commands share, each declared once."""
 
-import os
 import re
-import shlex
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fairground.errors import require
@@ -13,32 +10,11 @@ if TYPE_CHECKING:
     from fairground.studies.executors.executor import Executor, Watch
 from typing import TYPE_CHECKING
 
-#: the run directory, unless the caller or the environment names one
-HOME = Path("fairground-runs")
-_VARIABLE = "FAIRGROUND_HOME"
-AnyPath = str | os.PathLike[str]
+from fairground.commands import AnyPath
+
 Spawn = Callable[[str, "Watch"], "Executor"]
 
 
-def home_folder(home: AnyPath | None = None) -> Path:
-    """Return the run directory: the one given, that of the environment, or the default."""
-    return Path(os.environ.get(_VARIABLE) or HOME) if home is None else Path(home)
-
-
-def home_argument(home: Path) -> str:
-    """Return the --home that a printed command needs."""
-    return "" if home == HOME else f" --home {shlex.quote(str(home))}"
-
-
-def _not_a_file(home: Path) -> Path:
-    require(not home.is_file(), f"--home must name a directory; '{home}' is a file")
-    return home
-
-
-_HOME = ("Directory for runs and results.", {"envvar": _VARIABLE, "callback": _not_a_file})
-Home = Annotated[Path, *_HOME]
-#: the same for a function of Python
-AnyHome = Annotated[AnyPath | None, *_HOME]
 AsJson = Annotated[bool, "--json", "Print JSON instead of text."]
 Quiet = Annotated[bool, "-q", "No progress output."]
 Metric = Annotated[str | None, "-m", "Metric to rank by (default: the one used for selection)."]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fairground.commands import Answer, data_overrides, options, options_of, race_progress, seconds_of
+from fairground.commands import Answer, data_overrides, options, options_of, race_progress, run_directory, seconds_of
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.files import read_json
 from fairground.recommendation.recommendation_folder import RecommendationFolder
@@ -73,7 +73,7 @@ def recommend(
     more: Annotated[str | float | None, "Continue after an answer for this long: 30m."] = None,
     protocol: Annotated[str | None, "laptop, photographs or features (default: by the data)."] = None,
     seed: Annotated[int, "Seed of the split into halves and folds.", {"min": 0}] = 0,
-    home: options.AnyHome = None,
+    home: run_directory.AnyHome = None,
     quiet: options.Quiet = False,
     **settings: Setting,
 ) -> RecommendResult:
@@ -84,7 +84,7 @@ def recommend(
     for so long after an answer. `by` is the metric that decides. `settings` are overrides such as `trunk="resnet50"`.
     """
     asked = {"by": by, "protocol": protocol, "seed": seed}
-    folder = options.home_folder(home)
+    folder = run_directory.home_folder(home)
     return _recommend(os.fspath(data), keyword_overrides(settings), folder, time=time, more=more, quiet=quiet, **asked)
 
 

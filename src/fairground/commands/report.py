@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from fairground.commands import Answer, Run, RunList, Verbatim, options, options_of, spinner
+from fairground.commands import Answer, Run, RunList, Verbatim, options, options_of, run_directory, spinner
 from fairground.errors import require
 from fairground.files import write_atomically
 from fairground.reporting.study_results import find_runs
@@ -42,7 +42,7 @@ def report(
         "--audit",
         "An audit of the data to show, as `fairground data check --json` prints it.",
     ] = (),
-    home: options.AnyHome = None,
+    home: run_directory.AnyHome = None,
     quiet: options.Quiet = False,
 ) -> Report:
     """Write one self-contained page: the answer, the tables, the papers' figures, maps, galleries and warnings.
@@ -90,7 +90,7 @@ def _named(what: Sequence[str | Run | RunList], home: Path | None) -> tuple[list
         require(len(runs) > 0, "there is no run to report: `fg.runs` found none")
         names += [run.name for run in runs]
         homes += [run.home for run in runs]
-    places = list(dict.fromkeys(homes)) or [options.home_folder()]
+    places = list(dict.fromkeys(homes)) or [run_directory.home_folder()]
     require(len(places) == 1, f"a page reports runs of one run directory; got {', '.join(map(str, places))}")
     return names, places[0]
 

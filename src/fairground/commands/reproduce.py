@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fairground import reporting, studies
-from fairground.commands import Answer, Verbatim, options, options_of, run_specs, study_answer
+from fairground.commands import Answer, Verbatim, options, options_of, run_directory, run_specs, study_answer
 from fairground.errors import FairgroundError, require
 from fairground.records.store import Store
 from fairground.spec.load_run_spec import run_from_plain
@@ -16,7 +16,7 @@ from fairground.spec.load_run_spec import run_from_plain
 def reproduce(
     what: Annotated[str, "WHAT", "A run, a study or a recommendation, by name or enough of its hash."],
     repeats: Annotated[int, "Number of fresh seeds.", {"min": 1}] = 10,
-    home: options.Home = options.HOME,
+    home: run_directory.Home = run_directory.HOME,
     quiet: options.Quiet = False,
     **executor: Any,
 ) -> Answer:

@@ -53,7 +53,7 @@ class Run:
         return RunFolder(self.home, self.name).path
 
     def __repr__(self) -> str:
-        from fairground.reporting.headings import with_unit
+        from fairground.reporting.headings_and_units import with_unit
         from fairground.spec.run_names import data_name, method_name
 
         spec = self.record.spec

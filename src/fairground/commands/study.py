@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fairground import studies
-from fairground.commands import Answer, options, options_of, study_progress
+from fairground.commands import Answer, options, options_of, run_directory, study_progress
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.commands.terminal import Verbatim, aligned, plural, prints_on_stderr, screen_width
 from fairground.errors import DataError, require
@@ -97,7 +97,7 @@ def study(
     node_wait: options.NodeWait = None,
     device: options.Device = "auto",
     loggers: options.Loggers = (),
-    home: options.AnyHome = None,
+    home: run_directory.AnyHome = None,
     again: options.StudyAgain = False,
     quiet: options.Quiet = False,
     **changes: Setting,
@@ -113,7 +113,7 @@ def study(
     """
     ray: dict[str, Any] = {"gpus": gpus, "address": address, "node_wait": node_wait}
     spawn = options.executor_of(executor, workers=workers, threads=threads, device=device, **ray)
-    folder = options.home_folder(home)
+    folder = run_directory.home_folder(home)
     found = find_study(name, keyword_overrides(changes), folder)
     return run_found_study(found, spawn, home=folder, loggers=loggers, again=again, quiet=quiet)
 
@@ -310,7 +310,7 @@ def study_answer(found: StudySpec, spawn: options.Spawn, *, home: Path, **settin
     try:
         result = run_found_study(found, spawn, home=home, **settings)
     except KeyboardInterrupt:
-        command = f"fairground study resume {found.name}{options.home_argument(home)}"
+        command = f"fairground study resume {found.name}{run_directory.home_argument(home)}"
         return Answer(None, failure=f"stopped; nothing is lost. Continue with: {command}", exit_code=130)
 
     def lines() -> Iterator[str]:

@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fairground import training
-from fairground.commands import Answer, Run, Verbatim, options, options_of, record_lines, stop_flag, training_progress
+from fairground.commands import (
+    Answer,
+    Run,
+    Verbatim,
+    options,
+    options_of,
+    record_lines,
+    run_directory,
+    stop_flag,
+    training_progress,
+)
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.errors import require
 from fairground.loggers.feed import Feed, fed
@@ -26,7 +36,7 @@ def train(
     *,
     config: options.Config = None,
     like: Annotated[str | Run | None, "Start from the spec of an earlier run instead.", {"metavar": "RUN"}] = None,
-    home: options.AnyHome = None,
+    home: run_directory.AnyHome = None,
     device: options.Device = "auto",
     threads: options.Threads = None,
     doctor: options.WithDoctor = True,
@@ -46,7 +56,7 @@ def train(
     `config` is a TOML file to start from, `like` an earlier run whose spec to start from; `loggers` are among
     "tensorboard", "wandb" and "mlflow". A run that diverged is returned too: look at `run.state`.
     """
-    folder = options.home_folder(home)
+    folder = run_directory.home_folder(home)
     spec = _spec(keyword_overrides(settings), folder, "the call", protocol=protocol, config=config, like=like)
     how: dict[str, Any] = {"device": device, "threads": threads, "doctor": doctor, "loggers": loggers, "quiet": quiet}
     return train_spec(spec, home=folder, again=again, **how)
@@ -200,7 +210,7 @@ def train_command(
 
 def resume(
     run: Annotated[str, "RUN", "Name of the run, or the beginning of it."],
-    home: options.Home = options.HOME,
+    home: run_directory.Home = run_directory.HOME,
     quiet: options.Quiet = False,
     device: options.Device = "auto",
     doctor: options.WithDoctor = True,
@@ -222,7 +232,7 @@ def _trained(spec: RunSpec, home: Path, **settings: Any) -> Answer | None:
 
         if not isinstance(stop, StoppedError):  # a second Ctrl-C, which waits for nothing
             raise
-        command = f"fairground resume {name_of(spec)}{options.home_argument(home)}"
+        command = f"fairground resume {name_of(spec)}{run_directory.home_argument(home)}"
         stopped = f"stopped; nothing is lost. Continue with: {command}" if is_leader() else ""
         return Answer(None, failure=stopped, exit_code=130)
     if not is_leader():

@@ -7,7 +7,8 @@ from contextlib import suppress
 from typing import Annotated
 
 from fairground import reporting
-from fairground.commands.options import HOME, AsJson, Chosen, Home
+from fairground.commands.options import AsJson, Chosen
+from fairground.commands.run_directory import HOME, Home
 
 
 def watch(

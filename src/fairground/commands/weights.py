@@ -15,7 +15,7 @@ def list_weights() -> Answer:
 
     Examples: fairground weights · fairground weights list
     """
-    from fairground.trunks._weights import known_weights, weights_folder
+    from fairground.trunks._pretrained_weights import known_weights, weights_folder
 
     found = known_weights()
 
@@ -36,7 +36,7 @@ def check(file: Annotated[Path, "FILE", "A file of weights."]) -> Answer:
 
     Example: fairground weights check resnet50-0676ba61.pth
     """
-    from fairground.trunks._weights import check_weights
+    from fairground.trunks._pretrained_weights import check_weights
 
     found = check_weights(file.expanduser())
     lines = [Verbatim(found.sentence), Verbatim(f"SHA-256 {found.sha256}")]

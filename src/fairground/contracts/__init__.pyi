@@ -26,27 +26,27 @@ from fairground.contracts.metric import RankingMetric
 from fairground.contracts.metric import Verification
 from fairground.contracts.metric import VerificationMetric
 from fairground.contracts.miner import Miner
-from fairground.contracts.model import AffineHead
-from fairground.contracts.model import Augmentation
-from fairground.contracts.model import Batch
-from fairground.contracts.model import Head
-from fairground.contracts.model import IMAGENET
-from fairground.contracts.model import InColour
-from fairground.contracts.model import Mixing
-from fairground.contracts.model import PhotoTrunk
-from fairground.contracts.model import PlannedTransform
-from fairground.contracts.model import Pooling
-from fairground.contracts.model import Preprocessing
-from fairground.contracts.model import PublishedWeights
-from fairground.contracts.model import Transform
-from fairground.contracts.model import Trunk
-from fairground.contracts.model import mix
 from fairground.contracts.regulariser import Regulariser
 from fairground.contracts.sampler import BatchSampler
 from fairground.contracts.sampler import Labels
 from fairground.contracts.sampler import label_tensor
 from fairground.contracts.split import Split
 from fairground.contracts.split import SplitRows
+from fairground.contracts.trunk_head_transform import AffineHead
+from fairground.contracts.trunk_head_transform import Augmentation
+from fairground.contracts.trunk_head_transform import Batch
+from fairground.contracts.trunk_head_transform import Head
+from fairground.contracts.trunk_head_transform import IMAGENET
+from fairground.contracts.trunk_head_transform import InColour
+from fairground.contracts.trunk_head_transform import Mixing
+from fairground.contracts.trunk_head_transform import PhotoTrunk
+from fairground.contracts.trunk_head_transform import PlannedTransform
+from fairground.contracts.trunk_head_transform import Pooling
+from fairground.contracts.trunk_head_transform import Preprocessing
+from fairground.contracts.trunk_head_transform import PublishedWeights
+from fairground.contracts.trunk_head_transform import Transform
+from fairground.contracts.trunk_head_transform import Trunk
+from fairground.contracts.trunk_head_transform import mix
 
 __all__ = [
     "AffineHead",

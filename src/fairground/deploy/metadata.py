@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
-from fairground.contracts.model import Preprocessing
+from fairground.contracts.trunk_head_transform import Preprocessing
 from fairground.errors import DataError, InputError, require
 from fairground.files import parse_json
 from fairground.spec.run_spec import ComponentSpec

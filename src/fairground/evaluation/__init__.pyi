@@ -23,11 +23,12 @@ from fairground.evaluation.evaluated_embeddings import EmbeddingView
 from fairground.evaluation.evaluated_embeddings import GENUINE_LIMIT
 from fairground.evaluation.evaluated_embeddings import LIMIT
 from fairground.evaluation.evaluated_embeddings import RankingBlock
+from fairground.evaluation.lone_queries import Lone
+from fairground.evaluation.lone_queries import counted_queries
 from fairground.evaluation.metric_scores import Average
 from fairground.evaluation.metric_scores import DEFAULT_METRICS
 from fairground.evaluation.metric_scores import EnsembleScores
 from fairground.evaluation.metric_scores import Evaluation
-from fairground.evaluation.metric_scores import Lone
 from fairground.evaluation.metric_scores import OPTIONAL
 from fairground.evaluation.metric_scores import REQUIRED
 from fairground.evaluation.metric_scores import ViewSettings
@@ -88,6 +89,7 @@ __all__ = [
     "as_matrix",
     "coded",
     "concatenate",
+    "counted_queries",
     "embed_blocks",
     "evaluate",
     "evaluate_ensemble",

@@ -14,15 +14,22 @@ import numpy as np
 from fairground.contracts.analysis import Analysis, Findings
 from fairground.contracts.metric import ClusteringMetric, Metric, OpenSetMetric, RankingMetric, VerificationMetric
 from fairground.errors import DataError, InputError, require
-from fairground.evaluation import Bootstrap, BootstrapInterval, Distance, EmbeddingView, checked_arrays
+from fairground.evaluation import (
+    Bootstrap,
+    BootstrapInterval,
+    Distance,
+    EmbeddingView,
+    Lone,
+    checked_arrays,
+    counted_queries,
+)
 from fairground.evaluation.relevant_references import GroupRule, RelevanceFunction
 from fairground.files import reading
 from fairground.records.arrays import array_names, read_arrays
 from fairground.retrieval.tiles import normalise_rows
-from fairground.spec import find, list_room, measurement_names, nearest
+from fairground.spec import find, list_room, metric_names, nearest
 
 DEFAULT_METRICS = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
-Lone = Literal["drop", "zero"]
 Average = Literal["queries", "classes"]
 #: no list of neighbours is longer
 _MOST = 10**9
@@ -137,22 +144,14 @@ def evaluate_in_detail(
     bootstrap: Bootstrap | None = None,
 ) -> Evaluation:
     """Return scores and what is behind them; the view keeps what it has computed for the next call."""
-    require(lone in ("drop", "zero"), f"lone must be 'drop' or 'zero'; got '{lone}'")
     require(average in ("queries", "classes"), f"average must be 'queries' or 'classes'; got '{average}'")
     require(not isinstance(metrics, str), f"metrics must be a list of names; got the single word '{metrics}'")
     refusal = "average='classes' needs one label per row; got sets of labels or none"
     require(average == "queries" or view.classes is not None, refusal)
     chosen = {name: metric_named(name) for name in (DEFAULT_METRICS if metrics is None else metrics)}
+    is_ranked = any(isinstance(metric, RankingMetric) for metric in chosen.values())
+    is_counted = counted_queries(view, lone, is_ranked=is_ranked)
     values = _rank_values(view, chosen)
-    is_counted = np.ones(view.n_queries, bool)
-    if lone == "drop":
-        is_counted[view.relevance.query_order] = view.relevance.n_relevant > 0
-    require(
-        not values or bool(is_counted.any()),
-        "no query has anything to find: every class has a single image, or all its pairs are left out; "
-        "give classes two images at least",
-        DataError,
-    )
     class_names, class_sizes, per_class = _class_means(view, values, is_counted)
     scores: dict[str, float] = {}
     intervals: dict[str, BootstrapInterval] = {}
@@ -241,12 +240,12 @@ def metric_named(word: str) -> Metric:
         )
         shown, text = f"metric '{word}'", argument or None
     else:
-        found = measurement_names.declared_metric(word)
+        found = metric_names.declared_metric(word)
         if found is None:
-            measurement_names.refuse_unknown(word)
+            metric_names.refuse_unknown(word)
         assert found is not None
         kind, text = find("metrics", found.name), found.argument
-        shown = f"metric '{word}': {measurement_names.spelled(found.name)}"
+        shown = f"metric '{word}': {metric_names.spelled(found.name)}"
     if text is None:
         return kind()  # type: ignore[no-any-return]
     require(kind.argument is not None, f"{shown} takes nothing after @; got '{text}'")
@@ -328,7 +327,7 @@ def analyse(
     found = {}
     for asked in list_room("analysis") if analyses is None else analyses:
         if isinstance(asked, str):
-            name, options = measurement_names.read_analysis(asked)
+            name, options = metric_names.read_analysis(asked)
             analysis = find("analysis", name)(**options)
         else:
             name, analysis = type(asked).__name__, asked

@@ -12,7 +12,7 @@ Departures from the paper
 
 from torch import Tensor
 
-from fairground.contracts.model import Head
+from fairground.contracts.trunk_head_transform import Head
 
 
 class IdentityHead(Head):

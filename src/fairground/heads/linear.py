@@ -10,7 +10,7 @@ Departures from the paper
     None. Scaling to unit length happens inside the loss and at evaluation, as each loss says.
 """
 
-from fairground.contracts.model import AffineHead, require
+from fairground.contracts.trunk_head_transform import AffineHead, require
 
 
 class LinearHead(AffineHead):

@@ -16,7 +16,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from fairground.contracts.model import Head, require
+from fairground.contracts.trunk_head_transform import Head, require
 
 _ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU, "tanh": nn.Tanh}
 

@@ -23,7 +23,7 @@ from collections.abc import Iterable
 
 import torch
 
-from fairground.contracts.model import AffineHead, require
+from fairground.contracts.trunk_head_transform import AffineHead, require
 from fairground.functional.scatter_of_classes import ClassScatter, class_scatter
 
 

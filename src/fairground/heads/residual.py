@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 import torch
 
-from fairground.contracts.model import Head, require
+from fairground.contracts.trunk_head_transform import Head, require
 
 
 class ResidualHead(Head):

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 
 from torch import Tensor
 
-from fairground.contracts.model import AffineHead, require
+from fairground.contracts.trunk_head_transform import AffineHead, require
 from fairground.functional.principal_components import PrincipalAxes, principal_axes
 
 #: of the largest deviation

@@ -1,4 +1,4 @@
-"""Images in class folders, in a folder or an archive: which files there are and what they are called."""
+"""Images in class folders: which files there are and what they are called; archives are refused."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Image files to pixels, on several threads, and the next block while this one is worked on."""
+"""Image files to pixels."""
 
 import logging
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The cache of images decoded and resized once: building it, validity, listing, and its rows as a data set."""
+"""The cache of images decoded and resized once (`data.prepared`): building it, validity, and its rows as a data set."""
 
 import hashlib
 import io

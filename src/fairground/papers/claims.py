@@ -1,4 +1,9 @@
-"""What papers claim for their own methods, and by how much they say to beat the classic losses."""
+"""What papers claim for their own methods, and by how much they say to beat the classic losses.
+
+Claims are not measurements. They come from the tables of MLRC's supplementary page (what papers report for the
+contrastive and the triplet loss), and from Roth's table 3 (what methods' own publications print on SOP).
+`tables/claims.csv` has the publication and year of each row of the latter.
+"""
 
 from statistics import fmean
 from typing import NamedTuple

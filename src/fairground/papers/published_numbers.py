@@ -2,10 +2,6 @@
 
 A value is kept as printed; where an erratum corrects it, `corrected` holds the right one. A method has our name,
 `loss` or `loss@preset`, so that it can be trained by that name; a setting is written as a run's override.
-
-Claims are not measurements. They come from the tables of MLRC's supplementary page (what papers report for the
-contrastive and the triplet loss), and from Roth's table 3 (what methods' own publications print on SOP).
-`tables/claims.csv` has the publication and year of each row of the latter.
 """
 
 import csv

@@ -20,7 +20,7 @@ from fairground.recommendation.candidates import RAW, Candidate
 from fairground.recommendation.cross_validation import ENOUGH, MOST_BLOCKS, ClassFolds
 from fairground.recommendation.race import Race
 from fairground.recommendation.recommendation_folder import Measurements
-from fairground.reporting.headings import duration, heading, show, unit
+from fairground.reporting.headings_and_units import duration, heading, show, unit
 
 #: a method this much below the frozen network by the first metric may still be chosen by the second
 NOT_BELOW = 0.005

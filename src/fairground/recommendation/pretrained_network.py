@@ -13,7 +13,7 @@ from fairground.recommendation.race import Race, RaceProgress
 from fairground.recommendation.request import Request
 from fairground.spec.adaptation_spec import ALL
 from fairground.training.adaptation import Workbench
-from fairground.trunks._weights import known_weights
+from fairground.trunks._pretrained_weights import known_weights
 
 #: images of the sample, and images of each class that it needs
 SAMPLE, LEAST_PER_CLASS = 400, 4

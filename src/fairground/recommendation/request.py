@@ -1,4 +1,4 @@
-"""What is asked of a recommendation: the data, the metric that decides, and the split and protocol chosen for them."""
+"""What is asked of a recommendation: the data, the metric that decides, and the overrides of every method."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The record of one run: its whole spec, scores, epochs and provenance; and which record of a run is current.
+"""The record of one run: its whole spec, scores, epochs and provenance.
 
 What the program must know about a run is a field. Notes are sentences for people; no code reads them back.
 """

@@ -1,4 +1,4 @@
-"""The folder of one run: which files it has, which runs were begun, how far a run is, and which process works on it."""
+"""The folder of one run: which files it has, how far a run is, and which process works on it."""
 
 import hashlib
 import re

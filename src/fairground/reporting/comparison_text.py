@@ -1,7 +1,6 @@
-"""A comparison in sentences and as JSON: of the methods of a result table, or of the values of a CSV file.
+"""A comparison in sentences and as JSON: of the methods of a result table.
 
-An unfair comparison is not shown, or, on request, shown with every row and verdict marked. The columns of a file of
-values are `method, seed, value`, optionally `dataset` and `fold`; folds are averaged within their repeat.
+An unfair comparison is not shown, or, on request, shown with every row and verdict marked.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -17,7 +17,7 @@ import numpy as np
 
 from fairground.errors import require
 from fairground.files import write_atomically
-from fairground.reporting.headings import shorten, squeeze
+from fairground.reporting.headings_and_units import shorten, squeeze
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

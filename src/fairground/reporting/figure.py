@@ -20,7 +20,7 @@ from fairground.records import RunRecord, array_names, read_arrays
 from fairground.reporting import ResultTable, clean, figures, heading, shorten, unit
 from fairground.reporting.drawing import Draw, Size, series_of, svg_for_page, write_figure
 from fairground.reporting.run_set import Method, RunSet, SectionKey, leave_out
-from fairground.spec.measurement_names import is_share
+from fairground.spec.metric_names import is_share
 from fairground.studies.trials import Trial
 
 #: inches of a page's column

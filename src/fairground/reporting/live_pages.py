@@ -1,7 +1,6 @@
-"""The live pages of `fairground watch`: an overview of studies and runs, and their reports, served read-only.
+"""The live pages of `fairground watch`: an overview of studies and runs, and their reports.
 
-A page is rebuilt on request, at most every few seconds, and less often if that takes long. Requests for another host
-name are refused, so that no other page in the browser can read these by DNS rebinding.
+A page is rebuilt on request, at most every few seconds, and less often if that takes long.
 """
 
 import threading

@@ -21,7 +21,7 @@ from fairground.reporting.figure import FigureInputs, figures_of
 from fairground.reporting.figures.embedding_map import maps_of
 from fairground.reporting.figures.scores_and_ranks import curve_panel, curves_of, score_panel
 from fairground.reporting.gallery_pictures import read_gallery
-from fairground.reporting.rendering import render, write_page
+from fairground.reporting.page_templates import render, write_page
 from fairground.reporting.result_table import UNFAIR, ResultTable, TableRow
 from fairground.reporting.run_set import RunSet, SectionKey, collected, leave_out, names_of_joined
 from fairground.reporting.tables_over_datasets import OverTables, over_tables_if_any

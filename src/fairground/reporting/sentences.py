@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from fairground.comparison import Generality, no_verdict_on
 from fairground.records.record import Finding
 from fairground.reporting import ResultTable, TableRow, clean, heading, show, show_interval, unit
-from fairground.spec.measurement_names import is_share
+from fairground.spec.metric_names import is_share
 
 #: which models of a study's folds a table is about; empty where there is no choice
 Models = Literal["separated", "concatenated", ""]

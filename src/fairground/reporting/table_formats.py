@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from fairground.comparison.comparison_result import no_verdict_on
 from fairground.reporting import ResultTable, TableCell, clean, heading, shorten, show, show_interval, unit
-from fairground.spec.measurement_names import is_share
+from fairground.spec.metric_names import is_share
 
 MARKS = {"best": "★", "equivalent": "≈", "unsettled": "?", "": ""}
 LATEX_MARKS = {"best": "", "equivalent": r"$^{\approx}$", "unsettled": "$^{?}$", "": ""}

@@ -12,8 +12,8 @@ from fairground.comparison.comparison_result import LEVEL
 from fairground.comparison.over_datasets import Aggregate, OverDatasets, over_datasets
 from fairground.errors import InputError, require
 from fairground.reporting import ResultTable, plain_pair, sentence, text_table, values_file
-from fairground.reporting.headings import heading, shorten, show, unit
-from fairground.spec.measurement_names import goodness, in_unit
+from fairground.reporting.headings_and_units import heading, shorten, show, unit
+from fairground.spec.metric_names import goodness, in_unit
 
 if TYPE_CHECKING:
     from fairground.reporting.figure import ReportFigure

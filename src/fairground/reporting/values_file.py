@@ -1,4 +1,7 @@
-"""A CSV file of values (`compare --values`): read, compared and shown."""
+"""A CSV file of values (`compare --values`): read, compared and shown.
+
+The columns are `method, seed, value`, optionally `dataset` and `fold`; folds are averaged within their repeat.
+"""
 
 from pathlib import Path
 from typing import Any

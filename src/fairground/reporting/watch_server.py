@@ -1,4 +1,7 @@
-"""The server of `fairground watch`: read-only, and only for the hosts it was asked to serve."""
+"""The server of `fairground watch`: read-only, and only for the hosts it was asked to serve.
+
+Requests for another host name are refused, so that no other page in the browser can read these by DNS rebinding.
+"""
 
 import errno
 import hashlib

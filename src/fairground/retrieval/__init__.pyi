@@ -3,9 +3,6 @@ from fairground.retrieval.contingency import TERMS
 from fairground.retrieval.contingency import entropy
 from fairground.retrieval.contingency import expected_mutual_information
 from fairground.retrieval.contingency import mutual_information
-from fairground.retrieval.device_ranks import DeviceSearchPlan
-from fairground.retrieval.device_ranks import N_SCORES
-from fairground.retrieval.device_ranks import rank_on_device
 from fairground.retrieval.duplicate_rows import DuplicateRows
 from fairground.retrieval.duplicate_rows import find_duplicate_rows
 from fairground.retrieval.kmeans import Clusters
@@ -21,6 +18,9 @@ from fairground.retrieval.ranks import STEP
 from fairground.retrieval.ranks import blocks
 from fairground.retrieval.ranks import rank
 from fairground.retrieval.ranks import relevant_scores
+from fairground.retrieval.ranks_on_device import DeviceSearchPlan
+from fairground.retrieval.ranks_on_device import N_SCORES
+from fairground.retrieval.ranks_on_device import rank_on_device
 from fairground.retrieval.search_plan import SearchPlan
 from fairground.retrieval.search_plan import TileWorker
 from fairground.retrieval.threads import Task

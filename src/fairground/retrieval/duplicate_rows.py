@@ -4,7 +4,7 @@ Equal rows must score equally, and a matrix product does not guarantee it: a BLA
 its panels in another order than those inside, and the same two rows may differ in their last bit from place to place.
 For rows that occur several times (one photograph listed twice, a collapsed model) that would decide their order instead
 of their numbers. So one row stands for all its duplicates: products with the standing rows are made apart, and every
-duplicate has its column copied from there.
+duplicate's column is copied from there.
 """
 
 import threading

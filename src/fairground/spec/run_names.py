@@ -1,4 +1,4 @@
-"""What a spec is called, which seeds its parts get, and its settings in a flat list.
+"""What a spec is called, and its settings in a flat list.
 
 A run's name is the hash of its spec in canonical JSON. Every default is spelt out before hashing, so that a spec and
 the same spec with a default written down are one run. A setting that was added after runs had been named is left out

@@ -7,9 +7,6 @@ A suggestion is a function of the ranges, the trials so far and the seed, and of
 stream of random numbers that a kill would lose, and learn in the order in which results come in. Here every suggestion
 rebuilds a small study in memory from the trials that count and seeds the sampler by the trial's number, so that inline,
 parallel and resumed searches ask the same questions.
-
-Also what a search tells beyond its winner, as plain data: its trace, the score a smaller budget would bring, the
-importance of settings, and settings on the ends of their ranges.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""A study from end to end: search, select, repeat on fresh seeds, and score the fold models separated and joined.
+"""A study from end to end: search, select, repeat on fresh seeds.
 
 Also what is stored of a study, and how far it is.
 """

@@ -1,9 +1,4 @@
-"""Where a study is in a run directory, how it is found again by its name, its hash or its file, and its trials.
-
-`trials.jsonl` has one line per change: what was tried, what each fold scored, how it ended. A trial is written with its
-settings before any of its runs starts, so that a resumed search asks nothing twice. A trial without an end is
-continued.
-"""
+"""Where a study is in a run directory, and how it is found again by its name, its hash or its file."""
 
 import json
 import time

@@ -1,4 +1,8 @@
-"""The trials of a study, stored in trials.jsonl."""
+"""The trials of a study, stored in trials.jsonl.
+
+There is one line per change: what was tried, what each fold scored, how it ended. A trial is written with its settings
+before any of its runs starts, so that a resumed search asks nothing twice. A trial without an end is continued.
+"""
 
 import json
 import math

@@ -24,6 +24,8 @@ from fairground.training.assemble import load_table
 from fairground.training.assemble import require_classes
 from fairground.training.assemble import seeded
 from fairground.training.assemble import start_head
+from fairground.training.batch_loader import Loader
+from fairground.training.batch_loader import State
 from fairground.training.checkpoint import Checkpoints
 from fairground.training.checkpoint import KEPT
 from fairground.training.checkpoint import Snapshot
@@ -68,8 +70,6 @@ from fairground.training.gallery import SIDE
 from fairground.training.gallery import gallery_of
 from fairground.training.gradient_cache import cached_backward
 from fairground.training.gradient_cache import require_chunks_alone
-from fairground.training.loader import Loader
-from fairground.training.loader import State
 from fairground.training.loop import Progress
 from fairground.training.loop import StoppedError
 from fairground.training.loop import Training

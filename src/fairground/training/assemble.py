@@ -1,11 +1,7 @@
-"""From a RunSpec to live objects: everything of one run, built and checked; components from outside the package.
+"""From a RunSpec to live objects: everything of one run, built and checked.
 
 Everything a user can get wrong is refused here or before, so that nothing starts that cannot finish: settings a
 constructor does not take, a miner the loss cannot use, classes in two splits.
-
-An outside loss is a torch module called with (embeddings, labels) or (embeddings, labels, tuples); an outside miner is
-one called with (embeddings, labels). Tuples cross the border as index vectors, three for triplets and four for pairs,
-as pytorch-metric-learning has them.
 """
 
 import hashlib

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from fairground.analysis.collapse import POINT, collapse_of
-from fairground.contracts.model import Batch
+from fairground.contracts.trunk_head_transform import Batch
 from fairground.evaluation import EmbeddingView, analyse, metric_named
 from fairground.functional import normalize
 from fairground.records import EpochRow, Finding, Listener, SignFound

@@ -5,7 +5,7 @@ from typing import Literal
 
 import torch
 
-from fairground.contracts.model import Head, Mixing, Preprocessing, Trunk
+from fairground.contracts.trunk_head_transform import Head, Mixing, Preprocessing, Trunk
 from fairground.errors import require
 
 FreezeBatchNorm = Literal["none", "stats", "stats_and_affine"]

@@ -1,4 +1,9 @@
-"""Losses and miners from outside, behind our contracts."""
+"""Losses and miners from outside, behind our contracts.
+
+An outside loss is a torch module called with (embeddings, labels) or (embeddings, labels, tuples); an outside miner is
+one called with (embeddings, labels). Tuples cross the border as index vectors, three for triplets and four for pairs,
+as pytorch-metric-learning has them.
+"""
 
 import inspect
 from collections.abc import Iterator

@@ -12,7 +12,7 @@ Departures from the paper
     None. The text's "40 to 256 pixels" is this share of the area in the runner; `side` = 224 suits trunks trained so.
 """
 
-from fairground.contracts.model import Preprocessing, require
+from fairground.contracts.trunk_head_transform import Preprocessing, require
 from fairground.loading import transform_steps as steps
 
 

@@ -13,7 +13,7 @@ Departures from the paper
     None; `transform=mlrc2020` and `transform=roth2020` are this with the papers' numbers.
 """
 
-from fairground.contracts.model import Preprocessing, require
+from fairground.contracts.trunk_head_transform import Preprocessing, require
 from fairground.loading import transform_steps as steps
 
 

@@ -14,7 +14,7 @@ Departures from the paper
 import numpy as np
 import torch
 
-from fairground.contracts.model import Augmentation, Images, Preprocessing
+from fairground.contracts.trunk_head_transform import Augmentation, Images, Preprocessing
 from fairground.loading import transform_steps as steps
 
 

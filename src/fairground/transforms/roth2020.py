@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 import torch
 
-from fairground.contracts.model import Preprocessing, require
+from fairground.contracts.trunk_head_transform import Preprocessing, require
 from fairground.loading import transform_steps as steps
 
 

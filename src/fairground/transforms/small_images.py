@@ -16,7 +16,7 @@ import math
 import numpy as np
 import torch
 
-from fairground.contracts.model import Augmentation, Images, PlannedTransform, require
+from fairground.contracts.trunk_head_transform import Augmentation, Images, PlannedTransform, require
 
 
 class SmallImagesTransform(PlannedTransform):

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from fairground.contracts.model import InColour, PhotoTrunk, Pooling
-from fairground.trunks._conv_norm import Chain, conv_norm
-from fairground.trunks._weights import load_weights
+from fairground.contracts.trunk_head_transform import InColour, PhotoTrunk, Pooling
+from fairground.trunks._fused_convolution import Chain, conv_norm
+from fairground.trunks._pretrained_weights import load_weights
 
 #: width at the end of a block against its own
 EXPANSION = 4

@@ -20,9 +20,9 @@ from collections import OrderedDict
 
 import torch
 
-from fairground.contracts.model import InColour, PhotoTrunk, Pooling, Preprocessing, PublishedWeights
-from fairground.trunks._conv_norm import Chain
-from fairground.trunks._weights import load_weights, stripped
+from fairground.contracts.trunk_head_transform import InColour, PhotoTrunk, Pooling, Preprocessing, PublishedWeights
+from fairground.trunks._fused_convolution import Chain
+from fairground.trunks._pretrained_weights import load_weights, stripped
 
 #: widths of each module: 1 x 1; reduced and 3 x 3; reduced and the two 3 x 3; after the pool
 _MODULES = {

@@ -18,9 +18,9 @@ from collections import OrderedDict
 
 from torch import Tensor, nn
 
-from fairground.contracts.model import InColour, PhotoTrunk, Pooling, Preprocessing, PublishedWeights
-from fairground.trunks._conv_norm import Chain, run
-from fairground.trunks._weights import load_weights
+from fairground.contracts.trunk_head_transform import InColour, PhotoTrunk, Pooling, Preprocessing, PublishedWeights
+from fairground.trunks._fused_convolution import Chain, run
+from fairground.trunks._pretrained_weights import load_weights
 
 #: each stage's number of blocks, size of kernel, stride and width
 _STAGES = ((1, 3, 1, 16), (2, 3, 2, 24), (2, 5, 2, 40), (3, 3, 2, 80), (3, 5, 1, 112), (4, 5, 2, 192), (1, 3, 1, 320))

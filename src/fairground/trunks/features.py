@@ -12,7 +12,7 @@ Departures from the paper
 
 from torch import Tensor, nn
 
-from fairground.contracts.model import Trunk, require
+from fairground.contracts.trunk_head_transform import Trunk, require
 
 
 class FeaturesTrunk(Trunk):

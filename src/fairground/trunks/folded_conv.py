@@ -19,8 +19,8 @@ from collections.abc import Sequence
 
 import torch
 
-from fairground.contracts.model import Pooling, Trunk, require
-from fairground.trunks._conv_norm import Chain
+from fairground.contracts.trunk_head_transform import Pooling, Trunk, require
+from fairground.trunks._fused_convolution import Chain
 
 FOLD = 2
 

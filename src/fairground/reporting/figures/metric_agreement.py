@@ -22,7 +22,7 @@ import numpy as np
 
 from fairground.reporting import UNFAIR, FigureInputs, ReportFigure, arrays_in, count, heading, shorten
 from fairground.reporting.drawing import N_SERIES, Line, Palette, Panel, Points, bars_and_marks, panels
-from fairground.spec.measurement_names import goodness, is_share
+from fairground.spec.metric_names import goodness, is_share
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -21,7 +21,17 @@ import numpy as np
 from fairground.comparison import over_datasets
 from fairground.reporting import UNFAIR, FigureInputs, ReportFigure, ResultTable, axis_of, count, factor_of
 from fairground.reporting.drawing import SOLID, Bar, Line, Palette, Panel, Points, panels, series_of, write
-from fairground.reporting.headings import clean, duration, heading, show, show_interval, size, small_p, squeeze, unit
+from fairground.reporting.headings_and_units import (
+    clean,
+    duration,
+    heading,
+    show,
+    show_interval,
+    size,
+    small_p,
+    squeeze,
+    unit,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

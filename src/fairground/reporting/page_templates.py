@@ -1,4 +1,4 @@
-"""Render the pages: their templates, the galleries of a report, and the pages of query results and of suspect labels.
+"""Render the pages from their templates.
 
 Pages are self-contained, every name is escaped, and a page's policy allows only its own scripts.
 """
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fairground.files import write_atomically
 from fairground.reporting import DARK, LIGHT, MARKS, css_variables, dash_of, series_of
-from fairground.reporting.headings import clean, duration, heading, shorten, show, show_interval, size, unit
+from fairground.reporting.headings_and_units import clean, duration, heading, shorten, show, show_interval, size, unit
 
 if TYPE_CHECKING:
     from jinja2 import Environment

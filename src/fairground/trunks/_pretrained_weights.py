@@ -15,7 +15,7 @@ from typing import NamedTuple
 import safetensors.torch
 import torch
 
-from fairground.contracts.model import PublishedWeights, Trunk, require
+from fairground.contracts.trunk_head_transform import PublishedWeights, Trunk, require
 from fairground.errors import InputError
 from fairground.files import read_bytes, require_file
 from fairground.spec.catalogue import find, list_names

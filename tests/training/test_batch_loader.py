@@ -10,7 +10,7 @@ import torch
 from fairground.loading.image_dataset import ImagesInMemory
 from fairground.spec.run_spec import ComponentSpec
 from fairground.training.assemble import assemble, load_table
-from fairground.training.loader import Loader
+from fairground.training.batch_loader import Loader
 from tests.training.tiny import tiny
 
 

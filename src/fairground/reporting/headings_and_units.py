@@ -1,7 +1,7 @@
 """How names and numbers are written for readers: headings, units, lengths, durations, sizes."""
 
 from fairground.comparison.comparison_result import Interval
-from fairground.spec.measurement_names import declared_metric, is_share
+from fairground.spec.metric_names import declared_metric, is_share
 
 
 def heading(metric: str) -> str:

@@ -10,13 +10,13 @@ from torch import nn
 from fairground.heads.linear import LinearHead
 from fairground.spec.catalogue import find
 from fairground.training.embedding_model import EmbeddingModel
-from fairground.trunks import _conv_norm
-from fairground.trunks._conv_norm import Chain, conv_norm, run
+from fairground.trunks import _fused_convolution
+from fairground.trunks._fused_convolution import Chain, conv_norm, run
 from fairground.trunks.folded_conv import FoldedConvTrunk
 
 
 def one_after_another():
-    return mock.patch.object(_conv_norm, "is_frozen", return_value=False)
+    return mock.patch.object(_fused_convolution, "is_frozen", return_value=False)
 
 
 def unusual(module):
