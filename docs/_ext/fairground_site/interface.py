@@ -36,7 +36,7 @@ PUBLIC: Mapping[str, Sequence[tuple[str, str]]] = {
         ("fairground.evaluation", "EmbeddingView"),
         ("fairground.evaluation", "Bootstrap"),
         ("fairground.evaluation.principal_axes_of_mlrc", "pretrained_embeddings"),
-        ("fairground.functional.spectra", "collapse_of"),
+        ("fairground.analysis.collapse", "collapse_of"),
     ),
     "Specs and runs": (
         ("fairground.spec.load_run_spec", "load_run"),

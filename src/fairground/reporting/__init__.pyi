@@ -91,7 +91,8 @@ from fairground.reporting.page_templates import data_uri
 from fairground.reporting.page_templates import render
 from fairground.reporting.page_templates import write_page
 from fairground.reporting.page_templates import write_race_page
-from fairground.reporting.query_page import write_answers
+from fairground.reporting.query_and_suspect_pages import write_answers
+from fairground.reporting.query_and_suspect_pages import write_suspects
 from fairground.reporting.result_table import MethodComparer
 from fairground.reporting.result_table import ResultTable
 from fairground.reporting.result_table import TableCell
@@ -122,7 +123,6 @@ from fairground.reporting.study_results import results_plain
 from fairground.reporting.study_results import results_text
 from fairground.reporting.study_results import tables_of
 from fairground.reporting.study_results import write_study_page
-from fairground.reporting.suspect_labels_page import write_suspects
 from fairground.reporting.table_formats import LATEX_MARKS
 from fairground.reporting.table_formats import MARKS
 from fairground.reporting.table_formats import caption
