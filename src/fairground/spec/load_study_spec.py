@@ -25,7 +25,8 @@ _SHIPPED = SHIPPED / "studies"
 _PLAIN = ("question", "follows", "differs", "protocol", "overrides", "settings", "seed", "repeats")
 #: what a study follows whose `settings` are those of one reading of a paper
 _FOLLOWS: Mapping[str, str] = {
-    "text": "the text, as the paper is written, in every setting in which the released code differs from it",
+    "text": "the text, as the paper is written, in every setting in which the released code differs from it; what it "
+    "does not say is as in the code",
     "code": "the released code as run, with its mistakes, in every setting in which the text differs from it",
 }
 
