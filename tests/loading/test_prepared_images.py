@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +15,8 @@ import torch
 from typer.testing import CliRunner
 
 from fairground.commands.main import app
-from fairground.errors import DataError, InputError, StoreError
-from fairground.loading import prepared_images
+from fairground.errors import DamageWarning, DataError, InputError, StoreError
+from fairground.loading import cached_rows, prepared_images
 from fairground.loading.caches import USED, cache_root, find_cache, list_caches, remove_cache
 from fairground.loading.image_dataset import ImageFiles
 from fairground.loading.prepared_images import PreparedImages
@@ -107,19 +109,49 @@ def test_added_and_removed_images_make_another_cache(tmp_path: Path) -> None:
     assert builds(tmp_path / "set") == [(0, 5), (5, 5)]
 
 
-@pytest.mark.parametrize("damage", ["pixels", "index", "sizes"])
-def test_a_damaged_cache_is_built_anew(tmp_path: Path, damage: str) -> None:
+def flip(path: Path, *places: float) -> None:
+    """Change one bit at each of these places of a file, given as shares of its length."""
+    data = bytearray(path.read_bytes())
+    for place in places:
+        data[int(place * len(data))] ^= 4
+    path.write_bytes(data)
+
+
+def shift(path: Path, by: int = 64) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[by:] + data[:by])
+
+
+DAMAGES = {
+    "pixels cut": lambda folder: os.truncate(folder / "pixels.bin", 100),
+    "pixels gone": lambda folder: (folder / "pixels.bin").unlink(),
+    "pixels zeroed": lambda folder: (folder / "pixels.bin").write_bytes(bytes((folder / "pixels.bin").stat().st_size)),
+    "bits flipped": lambda folder: flip(folder / "pixels.bin", 0.1, 0.5, 0.9),
+    "pixels shifted": lambda folder: shift(folder / "pixels.bin", 32 * 48 * 3),
+    "sums cut": lambda folder: os.truncate(folder / "pixels.sums", 17),
+    "sums gone": lambda folder: (folder / "pixels.sums").unlink(),
+    "sums flipped": lambda folder: flip(folder / "pixels.sums", 0.3),
+    "sums shifted": lambda folder: shift(folder / "pixels.sums", 8),
+    "index gone": lambda folder: (folder / "index.json").unlink(),
+    "sizes edited": lambda folder: (folder / "index.json").write_text(
+        (folder / "index.json").read_text().replace("[32,48]", "[48,32]")
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_cache_gives_the_right_pixels_and_says_so(tmp_path: Path, damage: str) -> None:
     photo_files(tmp_path / "set", SIZES)
-    builds(tmp_path / "set")
     wanted = middle(prepared(tmp_path / "set"))
-    folder = next(path for path in (tmp_path / "cache" / "prepared").iterdir() if path.is_dir())
-    if damage == "pixels":
-        with (folder / "pixels.bin").open("r+b") as file:
-            file.truncate(100)
-    else:
-        (folder / {"index": "index.json", "sizes": "sizes.npy"}[damage]).write_text("nonsense")
-    assert builds(tmp_path / "set") == [(0, 6), (6, 6)]
-    assert torch.equal(middle(prepared(tmp_path / "set")), wanted)
+    (folder,) = (path for path in (tmp_path / "cache" / "prepared").iterdir() if path.is_dir())
+    whole = {path.name: path.read_bytes() for path in folder.iterdir()}
+    DAMAGES[damage](folder)
+    with nullcontext() if damage.startswith(("index", "sizes")) else pytest.warns(DamageWarning, match=str(folder)):
+        assert torch.equal(middle(prepared(tmp_path / "set")), wanted)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == whole
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.equal(middle(prepared(tmp_path / "set")), wanted)
 
 
 def test_an_unreadable_image_is_named_and_leaves_no_cache(tmp_path: Path) -> None:
@@ -133,12 +165,13 @@ def test_an_unreadable_image_is_named_and_leaves_no_cache(tmp_path: Path) -> Non
 def test_a_full_or_forbidden_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     photo_files(tmp_path / "set", SIZES)
     free = type("Usage", (), {"free": 10})()
-    monkeypatch.setattr(prepared_images.shutil, "disk_usage", lambda _: free)
-    with pytest.raises(StoreError, match=r"need 0\.0 GB in .*FAIRGROUND_CACHE"):
-        builds(tmp_path / "set")
+    with monkeypatch.context() as patch:
+        patch.setattr(cached_rows.shutil, "disk_usage", lambda _: free)
+        with pytest.raises(StoreError, match=r"needs 0\.0 MB in .*FAIRGROUND_CACHE"):
+            builds(tmp_path / "set")
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "file"))
-    with pytest.raises(StoreError, match=r"cannot prepare images in .*set FAIRGROUND_CACHE"):
+    with pytest.raises(StoreError, match=r"cannot write the cache .*set FAIRGROUND_CACHE.* or say data\.prepared=0"):
         builds(tmp_path / "set")
 
 
@@ -228,8 +261,7 @@ def test_removed_by_key_and_built_again_when_asked_for(tmp_path):
 
 def test_an_interrupted_build_is_listed_and_removed(tmp_path):
     key = build(tmp_path / "birds")
-    (cache_root() / key).rename(cache_root() / f"{key}.part")
-    (cache_root() / f"{key}.part" / "index.json").unlink()
+    (cache_root() / key / "index.json").unlink()
     (entry,) = list_caches()
     assert not entry.is_complete
     assert "not finished" in call().stdout

@@ -1,8 +1,12 @@
 """What frozen stages gave, kept on disk: the stated error, marks after numbers, and refusals in a sentence."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from fairground.errors import InputError, StoreError
+from fairground.errors import DamageWarning, InputError, StoreError
 from fairground.evaluation.embed import embed
 from fairground.loading.caches import find_cache, list_caches, remove_cache
 from fairground.records.training_events import BatchTrained, StagesCached
@@ -19,6 +23,7 @@ from fairground.training.loop import StoppedError
 from fairground.training.run import run
 from fairground.training.stage_cache import CachedViews, StageCache, prepare_inputs, saved_shape
 from fairground.training.stored_runs import evaluate_stored
+from tests.loading.test_prepared_images import flip
 from tests.training.tiny import tiny
 
 
@@ -72,25 +77,35 @@ def test_a_cache_removed_under_a_reader_begins_anew(cache: StageCache) -> None:
     assert cache.missing("plain", np.arange(3)).tolist() == [0, 1, 2]
 
 
-def test_a_damaged_row_is_computed_again(cache: StageCache) -> None:
-    cache.missing("plain", np.arange(3))
+def test_a_damaged_row_is_computed_again_and_said(cache: StageCache) -> None:
     cache.write("plain", np.arange(3), torch.ones(3, 3, 2, 4))
-    cache.refuse("plain", 5)
+    cache.view("plain").refuse(5)
     file = cache.folder / "plain.bin"
     data = bytearray(file.read_bytes())
     data[cache.row_bytes + 3] ^= 1
     file.write_bytes(data)
     again = StageCache(folder=cache.folder, n_rows=10, shape=(3, 2, 4))
-    assert again.missing("plain", np.array([0, 1, 2, 5])).tolist() == [1]
+    with pytest.warns(
+        DamageWarning, match=r"1 rows of .*plain\.bin do not match their checksums: they are computed again"
+    ):
+        assert again.missing("plain", np.array([0, 1, 2, 5])).tolist() == [1]
     again.write("plain", np.array([1]), torch.ones(1, 3, 2, 4))
     assert again.missing("plain", np.array([0, 1, 2, 5])).tolist() == []
     assert again.readable("plain", np.arange(10)).tolist() == [0, 1, 2]
 
 
-def test_a_full_disk_is_said_before_anything_is_computed(cache: StageCache) -> None:
-    cache.missing("plain", np.arange(1))
+def test_a_full_disk_is_a_sentence_before_and_while_the_cache_is_written(cache: StageCache) -> None:
     with pytest.raises(StoreError, match=r"lower training\.views"):
-        cache.require_space(10**15)
+        cache.view("plain").require_space(10**18)
+    code = (
+        "import resource, signal, sys, numpy as np, torch; from pathlib import Path\n"
+        "from fairground.training.stage_cache import StageCache\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))\n"
+        "cache = StageCache(folder=Path(sys.argv[1]), n_rows=100, shape=(3, 2, 4))\n"
+        "cache.write('plain', np.arange(100), torch.ones(100, 3, 2, 4))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(cache.folder)], capture_output=True, text=True, check=False)
+    assert "StoreError: cannot write the cache" in done.stderr.splitlines()[-1]
 
 
 LAST = ("training.trainable=last:1", "training.views=3")
@@ -148,6 +163,41 @@ def test_the_digits_do_not_depend_on_which_rows_were_computed_before(tmp_path: P
     parts.transform.fill({"view-0001": odd[::-1]})
     found, _ = events_of(*LAST, home=tmp_path / "two")
     assert found == fresh
+
+
+def swap(folder: Path, ending: str) -> None:
+    one, other = (folder / f"view-000{number}.{ending}" for number in (0, 1))
+    first = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(first)
+
+
+DAMAGES = {
+    "plain cut": lambda folder: os.truncate(folder / "plain.bin", (folder / "plain.bin").stat().st_size // 2),
+    "plain gone": lambda folder: (folder / "plain.bin").unlink(),
+    "plain zeroed": lambda folder: (folder / "plain.bin").write_bytes(bytes((folder / "plain.bin").stat().st_size)),
+    "view cut": lambda folder: os.truncate(folder / "view-0000.bin", (folder / "view-0000.bin").stat().st_size // 9),
+    "views swapped": lambda folder: swap(folder, "bin"),
+    "views and sums swapped": lambda folder: (swap(folder, "bin"), swap(folder, "sums")),
+    "one bit": lambda folder: flip(folder / "plain.bin", 0.87),
+    "many bits": lambda folder: flip(folder / "view-0002.bin", *np.linspace(0, 0.99, 200)),
+    "sums cut": lambda folder: os.truncate(folder / "plain.sums", 300),
+    "other shape": lambda folder: (folder / "index.json").write_text('{"n": 192, "shape": [64, 4, 4]}'),
+    "no shape": lambda folder: (folder / "index.json").write_text('{"shape": []}'),
+    "index a list": lambda folder: (folder / "index.json").write_text("[]"),
+}
+
+
+def test_a_damaged_cache_gives_the_right_results_and_says_so(tmp_path: Path) -> None:
+    fresh, _ = events_of(*LAST, home=tmp_path / "fresh")
+    (folder,) = (tmp_path / "cache" / "stages").iterdir()
+    for number, (damage, do) in enumerate(DAMAGES.items()):
+        do(folder)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            assert events_of(*LAST, home=tmp_path / str(number))[0] == fresh, damage
+        is_said = any(issubclass(one.category, DamageWarning) for one in told)
+        assert is_said != ("index" in damage or "shape" in damage), damage
 
 
 def test_caching_stops_when_asked_and_goes_on_later(tmp_path: Path) -> None:

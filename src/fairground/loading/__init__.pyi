@@ -1,11 +1,16 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.loading.cached_rows import CachedRows
+from fairground.loading.cached_rows import cache_writing
 from fairground.loading.caches import CacheEntry
 from fairground.loading.caches import CacheKind
+from fairground.loading.caches import INDEX
 from fairground.loading.caches import USED
 from fairground.loading.caches import cache_root
 from fairground.loading.caches import find_cache
 from fairground.loading.caches import list_caches
+from fairground.loading.caches import read_index
 from fairground.loading.caches import remove_cache
+from fairground.loading.caches import touch
 from fairground.loading.class_folders import ClassFolders
 from fairground.loading.class_folders import SUFFIXES
 from fairground.loading.class_folders import files_below
@@ -37,10 +42,7 @@ from fairground.loading.image_dataset import shrunk_picture
 from fairground.loading.listed_parts import PARTS
 from fairground.loading.listed_parts import held_out
 from fairground.loading.listed_parts import parts_from_words
-from fairground.loading.prepared_images import Cache
 from fairground.loading.prepared_images import PreparedImages
-from fairground.loading.prepared_images import build
-from fairground.loading.prepared_images import open_cache
 from fairground.loading.reading_threads import Result
 from fairground.loading.reading_threads import Thing
 from fairground.loading.reading_threads import for_each
@@ -69,14 +71,15 @@ from fairground.loading.transform_steps import turn_hue
 
 __all__ = [
     "Archive",
-    "Cache",
     "CacheEntry",
     "CacheKind",
+    "CachedRows",
     "ClassFolders",
     "Columns",
     "DOWNLOADS",
     "Download",
     "FeatureRows",
+    "INDEX",
     "ImageFiles",
     "ImagesInMemory",
     "MAX_PIXELS",
@@ -90,8 +93,8 @@ __all__ = [
     "Thing",
     "USED",
     "brighten",
-    "build",
     "cache_root",
+    "cache_writing",
     "central_boxes",
     "class_folder_table",
     "contrast",
@@ -113,7 +116,6 @@ __all__ = [
     "lose_colour",
     "mirror",
     "n_threads",
-    "open_cache",
     "open_picture",
     "parts_from_words",
     "photo_table",
@@ -123,6 +125,7 @@ __all__ = [
     "random_resized_boxes",
     "read_ahead",
     "read_columns",
+    "read_index",
     "read_parquet",
     "read_words",
     "refuse_archive",
@@ -134,5 +137,6 @@ __all__ = [
     "shrunk_picture",
     "sub_folders",
     "to_device",
+    "touch",
     "turn_hue",
 ]

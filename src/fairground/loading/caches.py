@@ -1,7 +1,5 @@
 """The caches of this user: where they are, their list, and their removal."""
 
-import json
-import os
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,20 +7,33 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from fairground.errors import InputError, StoreError, require
-from fairground.files import held
+from fairground.files import cache_folder, held, read_with_digest
 from fairground.spec.catalogue import nearest
 
 #: prepared images, and outputs of the stages of a trunk that do not train
 CacheKind = Literal["prepared", "stages"]
 #: an empty file whose time of change is when the cache was last opened
 USED = "used"
+#: what a cache is of; prepared images have it once all of them are there
+INDEX = "index.json"
 
 
 def cache_root(kind: CacheKind = "prepared") -> Path:
     """Return where caches of a kind live: below $FAIRGROUND_CACHE, or below ~/.cache/fairground."""
-    said = os.environ.get("FAIRGROUND_CACHE")
-    base = Path(said).expanduser() if said else Path.home() / ".cache" / "fairground"
-    return base / kind
+    return cache_folder(kind)
+
+
+def read_index(folder: Path) -> dict[str, Any]:
+    """Return the index of a cache; empty where it is missing or damaged."""
+    with suppress(StoreError):
+        return read_with_digest(folder / INDEX)
+    return {}
+
+
+def touch(folder: Path) -> None:
+    """Note that a cache is used now."""
+    with suppress(OSError):  # one that cannot be written to is as good as any
+        (folder / USED).touch()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +59,7 @@ class CacheEntry:
 def list_caches() -> list[CacheEntry]:
     """Return every cache of this user, the one longest unused first."""
     kinds: tuple[CacheKind, ...] = get_args(CacheKind)
-    folders = [(kind, path) for kind in kinds for path in cache_root(kind).glob("*") if path.suffix in ("", ".part")]
+    folders = [(kind, path) for kind in kinds for path in cache_root(kind).glob("*") if not path.suffix]
     found = [_entry(kind, folder) for kind, folder in folders if folder.is_dir()]
     return sorted((entry for entry in found if entry is not None), key=lambda entry: (entry.last_used, entry.key))
 
@@ -75,7 +86,6 @@ def remove_cache(entry: CacheEntry) -> None:
                 shutil.rmtree(gone, ignore_errors=True)
                 folder.replace(gone)
                 shutil.rmtree(gone)
-            shutil.rmtree(folder.with_suffix(".part"), ignore_errors=True)
     except StoreError as error:
         raise InputError(str(error)) from error
     except OSError as error:
@@ -87,16 +97,14 @@ def _entry(kind: CacheKind, folder: Path) -> CacheEntry | None:
     try:
         # Blocks on disk rather than lengths: the files of frozen stages have holes until they are filled.
         files = [path.stat() for path in folder.iterdir() if path.is_file()]
-        marks = [folder / name for name in (USED, "index.json") if (folder / name).exists()]
+        marks = [folder / name for name in (USED, INDEX) if (folder / name).exists()]
         last_used = max((path.stat().st_mtime for path in marks), default=folder.stat().st_mtime)
     except OSError:
         return None
-    index: dict[str, Any] = {}
-    with suppress(OSError, ValueError):
-        index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+    index = read_index(folder)
     return CacheEntry(
         kind=kind,
-        key=folder.stem,
+        key=folder.name,
         source=index.get("source", ""),
         n_images=index.get("n", 0),
         side=index.get("side", 0),
@@ -104,5 +112,5 @@ def _entry(kind: CacheKind, folder: Path) -> CacheEntry | None:
         n_frozen=index.get("n_frozen", 0),
         n_bytes=sum(min(file.st_size, 512 * getattr(file, "st_blocks", file.st_size)) for file in files),
         last_used=last_used,
-        is_complete=folder.suffix == "" and bool(index),
+        is_complete=bool(index),
     )

@@ -92,7 +92,6 @@ from fairground.training.stage_cache import CHUNK
 from fairground.training.stage_cache import CachedViews
 from fairground.training.stage_cache import PLAIN
 from fairground.training.stage_cache import StageCache
-from fairground.training.stage_cache import UNREADABLE
 from fairground.training.stage_cache import describe
 from fairground.training.stage_cache import folder_of
 from fairground.training.stage_cache import prepare_inputs
@@ -170,7 +169,6 @@ __all__ = [
     "Tell",
     "TorchrunGroup",
     "Training",
-    "UNREADABLE",
     "WatchedRun",
     "WeightAverage",
     "Workbench",

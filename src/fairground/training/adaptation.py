@@ -10,7 +10,6 @@ Formula
 """
 
 import copy
-import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -290,7 +289,7 @@ class Workbench:
             )
             for some, made in pieces:
                 if made is None:
-                    cache.refuse(name, int(some[0]))
+                    cache.view(name).refuse(int(some[0]))
                 else:
                     cache.write(name, some, network(made))
             n_done += len(block)
@@ -303,9 +302,10 @@ class Workbench:
         assert self.trunk is not None
         weights, plain = self.trunk.weights_fingerprint, to_plain(self.spec)
         key = ["workbench", self.table.images.fingerprint(), plain["trunk"], weights, plain["transform"], n_frozen]
+        folder = folder_of(self.spec, *key)
         numbers: Literal["float16", "float32"] = "float32" if len(shape) == 1 else "float16"
         about = describe(self.spec, n_frozen)
-        return StageCache(folder_of(json.dumps(key)), len(self.table.labels), shape, numbers=numbers, about=about)
+        return StageCache(folder, len(self.table.labels), shape, numbers=numbers, about=about)
 
 
 def _view_name(view: int) -> str:

@@ -1,9 +1,7 @@
-"""Outputs of frozen stages on disk, by view and row: memory-mapped, filled by many processes at once.
+"""Outputs of frozen stages on disk, by view and row, filled by many processes at once.
 
-A folder `<key>` has `index.json` and, for each view, `<view>.bin` (the numbers of each row of the data set, channels
-last; sparse until filled) and `<view>.sums` (a checksum per row; 0 missing, 1 the image cannot be read). A row counts
-once its checksum matches, so a process killed at any moment leaves nothing wrong behind, and a damaged row is computed
-again. Work is divided into chunks of rows; the process that has a chunk's lock computes it.
+A folder `<key>` has `index.json` and the rows of each view (see `CachedRows`): the numbers of each image of the data
+set, channels last. Work is divided into chunks of rows; the process that has a chunk's lock computes it.
 
 A float16 has 11 significant bits: what is kept differs from what was computed by at most 1 part in 2048, or by 3e-8
 where numbers are that small.
@@ -18,41 +16,33 @@ the size of its batch: results are bit-identical from one process or many, kille
 import hashlib
 import json
 import math
-import shutil
 import time
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from fairground.contracts import Augmentation, Images, PlannedTransform
-from fairground.errors import StoreError, require
-from fairground.files import LockedError, held, write_atomically
-from fairground.loading import USED, cache_root, for_each, read_ahead
+from fairground.errors import require
+from fairground.files import LockedError, held, write_with_digest
+from fairground.loading import INDEX, CachedRows, cache_root, cache_writing, for_each, read_ahead, read_index, touch
+from fairground.records.content import content_of
 from fairground.records.training_events import ImagesPrepared, Listener, StagesCached
 from fairground.spec import RunSpec, to_plain
 from fairground.training import Assembled, StoppedError
 
 #: raised whenever the same key would give other numbers, or another layout
-_VERSION = 2
-#: the checksum of a row whose image cannot be read; 0 is a row that is missing
-UNREADABLE = 1
+_VERSION = 3
+_REMEDY = "lower training.views or set training.views=0"
 PLAIN = "plain"
 #: rows that one process computes under one lock, and images that go through the frozen stages at once
 CHUNK, _GROUP = 128, 16
-
-
-class _View(NamedTuple):
-    numbers: np.ndarray
-    sums: np.ndarray
-    is_checked: np.ndarray
 
 
 @dataclass
@@ -65,7 +55,7 @@ class StageCache:
     numbers: Literal["float16", "float32"] = "float16"
     #: further entries of the index, for lists of caches
     about: dict[str, str | int] = field(default_factory=dict)
-    _views: dict[str, _View] = field(default_factory=dict)
+    _views: dict[str, CachedRows] = field(default_factory=dict)
 
     @property
     def block_shape(self) -> tuple[int, ...]:
@@ -76,20 +66,16 @@ class StageCache:
         return np.dtype(self.numbers).itemsize * math.prod(self.shape)
 
     def missing(self, view: str, rows: np.ndarray) -> np.ndarray:
-        """Return those of `rows` whose outputs are not kept, or damaged; each is checked once per process."""
-        found = self._open(view)
-        for row in rows[(found.sums[rows] > UNREADABLE) & ~found.is_checked[rows]]:
-            found.is_checked[row] = found.sums[row] == _checksum(found.numbers[row].tobytes())
-        left: np.ndarray = rows[(found.sums[rows] != UNREADABLE) & ~found.is_checked[rows]]
-        return left
+        """Return those of `rows` whose outputs are not kept, or damaged."""
+        return self.view(view).missing(rows)
 
     def readable(self, view: str, rows: np.ndarray) -> np.ndarray:
-        found: np.ndarray = rows[self._open(view).sums[rows] > UNREADABLE]
-        return found
+        return self.view(view).readable(rows)
 
     def read(self, view: str, rows: np.ndarray) -> np.ndarray:
         """Return what is kept of `rows` as (k, h, w, c), or (k, d)."""
-        return np.asarray(self._open(view).numbers[rows])
+        numbers = self.view(view).data.view(self.numbers).reshape(self.n_rows, *self.block_shape)
+        return np.asarray(numbers[rows])
 
     def laid_out(self, blocks: np.ndarray, device: torch.device | None) -> Tensor:
         """Return blocks as the trunk wants them: floats (k, c, h, w), or (k, d)."""
@@ -109,12 +95,7 @@ class StageCache:
             f"the frozen stages give numbers that {self.numbers} cannot represent; set training.views=0",
         )
         blocks = (kept.permute(0, 2, 3, 1) if kept.ndim == 4 else kept).contiguous().cpu().numpy()
-        data = [block.tobytes() for block in blocks]
-        self._write(f"{view}.bin", rows, data)
-        self._write(f"{view}.sums", rows, [np.uint64(_checksum(block)).tobytes() for block in data])
-
-    def refuse(self, view: str, row: int) -> None:
-        self._write(f"{view}.sums", np.array([row]), [np.uint64(UNREADABLE).tobytes()])
+        self.view(view).write(rows.tolist(), [block.tobytes() for block in blocks])
 
     @contextmanager
     def lock(self, view: str, chunk: int) -> Iterator[bool]:
@@ -125,51 +106,16 @@ class StageCache:
         except LockedError:
             yield False
 
-    def require_space(self, n_missing: int) -> None:
-        """Refuse what the disk cannot hold before anything is computed."""
-        needed, free = n_missing * self.row_bytes, shutil.disk_usage(self.folder).free
-        require(
-            needed < free,
-            f"the outputs of the frozen stages need {needed / 1e9:.1f} GB in {self.folder}, where {free / 1e9:.1f} GB "
-            "are free; set FAIRGROUND_CACHE to a folder on another disk, lower training.views, or set training.views=0",
-            StoreError,
-        )
-
-    def _open(self, view: str) -> _View:
-        """Return the mapped files of a view; those of a cache that was removed meanwhile are made again."""
-        if view not in self._views or not (self.folder / f"{view}.sums").exists():
-            with self._writing():
+    def view(self, name: str) -> CachedRows:
+        """Return the rows of a view; those of a cache that was removed meanwhile are made again."""
+        if name not in self._views or self._views[name].is_gone():
+            with cache_writing(self.folder, _REMEDY):
                 (self.folder / "locks").mkdir(parents=True, exist_ok=True)
-                if not (self.folder / "index.json").exists():
-                    index = {**self.about, "n": self.n_rows, "shape": list(self.shape)}
-                    write_atomically(self.folder / "index.json", json.dumps(index).encode())
-                with suppress(OSError):
-                    (self.folder / USED).touch()
-                for name, n_bytes in ((f"{view}.bin", self.n_rows * self.row_bytes), (f"{view}.sums", 8 * self.n_rows)):
-                    with (self.folder / name).open("ab") as file:
-                        file.truncate(n_bytes)
-                shape = (self.n_rows, *self.block_shape)
-                numbers = np.memmap(self.folder / f"{view}.bin", self.numbers, "r", shape=shape)
-                sums = np.memmap(self.folder / f"{view}.sums", np.uint64, "r", shape=(self.n_rows,))
-            is_checked = np.zeros(self.n_rows, bool)
-            self._views[view] = _View(numbers.view(np.ndarray), sums.view(np.ndarray), is_checked)
-        return self._views[view]
-
-    def _write(self, name: str, rows: np.ndarray, blocks: list[bytes]) -> None:
-        with self._writing(), (self.folder / name).open("r+b") as file:
-            for row, block in zip(rows.tolist(), blocks, strict=True):
-                file.seek(row * len(block))
-                file.write(block)
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise StoreError(
-                f"cannot keep the outputs of the frozen stages in {self.folder}: {error.strerror or error}; set "
-                "FAIRGROUND_CACHE to a folder on a local disk, or set training.views=0"
-            ) from error
+            if saved_shape(self.folder) != self.shape:
+                write_with_digest(self.folder / INDEX, {**self.about, "n": self.n_rows, "shape": list(self.shape)})
+            touch(self.folder)
+            self._views[name] = CachedRows(self.folder, name, np.full(self.n_rows, self.row_bytes), _REMEDY)
+        return self._views[name]
 
 
 @dataclass(kw_only=True)
@@ -238,7 +184,7 @@ class _Filler:
             return
         self.prepare()
         total = sum(len(rows) for _, _, rows in left)
-        self.cache.require_space(total)
+        self.cache.view(PLAIN).require_space(total * self.cache.row_bytes)
         begun = reported = time.monotonic()
         done = own = 0
         self._report(done, total, 0.0)
@@ -305,10 +251,8 @@ def _cache_of(parts: Assembled) -> StageCache:
         for name, tensor in trunk.stages[number].state_dict().items():
             digest.update(f"{number}/{name}{tuple(tensor.shape)}".encode())
             digest.update(tensor.cpu().contiguous().numpy().tobytes())
-    key: list[Any] = [_VERSION, torch.__version__, parts.data_fingerprint, trunk.n_frozen, spec.training.precision]
-    key += [plain[name] for name in ("data", "transform", "trunk")]
-    key += [repr(trunk.preprocessing), digest.hexdigest()]
-    folder = folder_of(json.dumps(key, sort_keys=True))
+    key: list[Any] = [parts.data_fingerprint, trunk.n_frozen, spec.training.precision, repr(trunk.preprocessing)]
+    folder = folder_of(spec, *key, plain["data"], plain["transform"], plain["trunk"], digest.hexdigest())
     shape = saved_shape(folder)
     if shape is None:
         first = parts.transform.evaluate(parts.table.images, parts.split.train[:1], parts.device)
@@ -317,8 +261,13 @@ def _cache_of(parts: Assembled) -> StageCache:
     return StageCache(folder, len(parts.table.labels), shape, about=about)
 
 
-def folder_of(key: str) -> Path:
-    return cache_root("stages") / hashlib.sha256(key.encode()).hexdigest()[:32]
+def folder_of(spec: RunSpec, *key: Any) -> Path:
+    """Return the folder of a cache; data, transform and trunk from outside are part of its key by their source."""
+    names = [part.name for part in (spec.data, spec.transform, spec.trunk) if ":" in part.name]
+    content = content_of(spec, lambda _: {}) if names else {}
+    outside = sorted(item for item in content.items() if any(item[0].endswith(f" of {name}") for name in names))
+    text = json.dumps([_VERSION, torch.__version__, *key, outside], sort_keys=True)
+    return cache_root("stages") / hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def describe(spec: RunSpec, n_frozen: int) -> dict[str, str | int]:
@@ -327,13 +276,6 @@ def describe(spec: RunSpec, n_frozen: int) -> dict[str, str | int]:
 
 
 def saved_shape(folder: Path) -> tuple[int, ...] | None:
-    """Return the shape that a cache was made with; None where there is no cache."""
-    try:
-        shape = json.loads((folder / "index.json").read_text(encoding="utf-8"))["shape"]
-        return tuple(int(side) for side in shape)
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _checksum(block: bytes) -> int:
-    return zlib.crc32(block) + 2
+    """Return the shape that a cache was made with; None where there is no cache, or its index is damaged."""
+    index = read_index(folder)
+    return tuple(index["shape"]) if index else None
