@@ -267,9 +267,16 @@ def install() -> None:
     torch.accelerator.set_device_index = lambda number: setattr(_at_work, "number", number)
     library = torch.library.Library("_", "IMPL")
     library.fallback(lambda op, *args, **kwargs: launch(op, args, kwargs), "PrivateUse1")
+    aten = torch.library.Library("aten", "IMPL")
+    for name in ("arange", "arange.start", "arange.start_step", "eye", "eye.m", "linspace"):
+        # torch would make these of no size and then enlarge them.
+        op = torch.ops.aten
+        for part in (name if "." in name else f"{name}.default").split("."):
+            op = getattr(op, part)
+        aten.impl(name, lambda *args, op=op, **kwargs: launch(op, args, kwargs), "PrivateUse1")
     autocast = torch.library.Library("_", "IMPL")
     autocast.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
-    install.kept = (library, autocast)  # type: ignore[attr-defined]
+    install.kept = (library, aten, autocast)  # type: ignore[attr-defined]
     torch.Generator = Generator  # type: ignore[misc]
     for name in ("__init__", "forward"):
         setattr(DistributedDataParallel, name, in_torch(getattr(DistributedDataParallel, name)))

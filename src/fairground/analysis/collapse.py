@@ -55,11 +55,13 @@ class Collapse:
 @torch.no_grad()
 def collapse_of(embeddings: torch.Tensor) -> Collapse:
     """Return what embeddings (n, d), raw or unit, show; two rows at least."""
+    # In main memory: not every device has float64, and each number of the answer would be waited for.
+    embeddings = embeddings.detach().cpu()
     finite = embeddings.isfinite().all(1)
     n, d = embeddings.shape
     if not bool(finite.all()):
         return Collapse("not_finite", f"{int((~finite).sum())} of {n} embeddings are not finite", 0.0, 0.0)
-    wide = embeddings.detach().double()
+    wide = embeddings.double()
     n_zero = int((wide.norm(dim=1) < 1e-12).sum())
     if n_zero > n / 2:
         return Collapse("zero", f"{n_zero} of {n} embeddings are zero", 0.0, 0.0)

@@ -63,7 +63,7 @@ class Loss(ChecksChoices, nn.Module, ABC):
 
     Facts a loss cannot know (`n_classes`, `embedding_dim`) are constructor arguments of those names; `assemble`
     supplies them. A loss with weights for each class sets `n_classes`: its labels are 0..n_classes-1, and others are
-    refused where looking at them costs nothing, which is in main memory. Elsewhere any integers are labels.
+    refused. On an accelerator only the first batch is waited for; later on an index out of range fails on the device.
     """
 
     accepts: tuple[type, ...] = ()
@@ -72,6 +72,7 @@ class Loss(ChecksChoices, nn.Module, ABC):
     is_random: bool = False
     on_sphere: bool = True
     n_classes: int | None = None
+    _has_seen_labels: bool = False
 
     def forward(
         self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None = None, *, generator: Generator | None = None
@@ -82,13 +83,20 @@ class Loss(ChecksChoices, nn.Module, ABC):
             kinds = " or ".join(kind.__name__ for kind in self.accepts) or "no tuples"
             require(False, f"{type(self).__name__} takes {kinds} from a miner; got {type(tuples).__name__}")
         labels = labels.long()
-        if self.n_classes is not None and is_eager() and embeddings.is_cpu and labels.is_cpu and len(labels):
-            low, high = (int(label) for label in labels.aminmax())
-            if low < 0 or high >= self.n_classes:
-                name = type(self).__module__.rpartition(".")[2]
-                known = f"the labels 0 to {self.n_classes - 1}, one for each of its {self.n_classes} classes"
-                require(False, f"{name} knows {known}; got {low if low < 0 else high}")
+        if self.n_classes is not None and is_eager() and len(labels):
+            self._require_labels(labels, self.n_classes)
         return by_kernel_or_formula(self, embeddings, labels, tuples, generator)
+
+    def _require_labels(self, labels: Tensor, n_classes: int) -> None:
+        if self._has_seen_labels and not labels.is_cpu:
+            labels.new_zeros(1).expand(n_classes).index_select(0, labels)
+            return
+        self._has_seen_labels = True
+        low, high = (int(label) for label in labels.aminmax())
+        if low < 0 or high >= n_classes:
+            name = type(self).__module__.rpartition(".")[2]
+            known = f"the labels 0 to {n_classes - 1}, one for each of its {n_classes} classes"
+            require(False, f"{name} knows {known}; got {low if low < 0 else high}")
 
     @abstractmethod
     def formula(

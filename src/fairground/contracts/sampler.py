@@ -164,9 +164,9 @@ class BatchSampler(ChecksChoices, Sampler[list[int]], ABC):
 
 
 def label_tensor(labels: Labels) -> torch.Tensor:
-    """Return labels (n,) as a tensor, from torch or numpy."""
+    """Return labels (n,) as a tensor in main memory, where samplers plan, from torch or numpy."""
     try:
-        return torch.as_tensor(labels)
+        return torch.as_tensor(labels).cpu()
     except (TypeError, ValueError, RuntimeError) as error:
         kind = getattr(labels, "dtype", type(labels).__name__)
         raise DataError(f"a sampler takes one integer label per training image; got {kind}") from error

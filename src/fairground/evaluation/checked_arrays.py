@@ -92,7 +92,7 @@ def coded(queries: np.ndarray, references: np.ndarray | None) -> Coded:
 def row_numbers(rows: Any, n: int) -> np.ndarray | None:
     if rows is None:
         return None
-    chosen = np.asarray(rows)
+    chosen = np.asarray(rows.cpu() if isinstance(rows, torch.Tensor) else rows)
     is_right = chosen.ndim == 1 and chosen.dtype.kind in "iu" and len(chosen) > 0
     require(
         is_right and int(chosen.min()) >= 0 and int(chosen.max()) < n, f"query_rows must be row numbers in 0..{n - 1}"

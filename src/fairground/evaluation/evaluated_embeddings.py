@@ -18,8 +18,9 @@ from fairground.errors import DataError, require
 from fairground.evaluation import checked_arrays
 from fairground.evaluation import relevant_references as relevant
 from fairground.functional import normalize, singular_values
-from fairground.retrieval import DeviceSearchPlan, SearchPlan, count_pairs, neighbours, rank_on_device, ranks
+from fairground.retrieval import DeviceSearchPlan, SearchPlan, count_pairs, neighbours, ranks
 from fairground.retrieval.contingency import contingency
+from fairground.retrieval.device_ranks import has_float64, rank_on_device
 from fairground.retrieval.duplicate_rows import find_duplicate_rows
 from fairground.retrieval.kmeans import Clusters, kmeans
 from fairground.retrieval.tiles import Tiles, edge_for, normalise_rows
@@ -220,7 +221,7 @@ class EmbeddingView:
         """Return queries and references in search order on a device; None where it lacks the numbers they need."""
         wanted, theirs = self.relevance, self.embeddings if self.references is None else self.references
         is_wide = checked_arrays.working_dtype(self.embeddings, theirs, exact=self.is_raw) == np.float64
-        if is_wide and device.type == "mps":
+        if is_wide and not has_float64(device):
             return None
 
         def moved(values: np.ndarray) -> torch.Tensor:

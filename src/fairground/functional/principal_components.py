@@ -60,7 +60,7 @@ def principal_axes(blocks: Iterable[torch.Tensor], *, standardise: bool) -> Prin
 
 def principal_axes_of_few(features: torch.Tensor) -> PrincipalAxes:
     """Return the first n principal axes of n features (n, d) with n < d, at a cost of n^2 d instead of d^3."""
-    rows = features.double()
+    rows = features.cpu().double()
     mean = rows.mean(0)
     _, values, axes = torch.linalg.svd(rows - mean, full_matrices=False)
     largest = axes.gather(1, axes.abs().argmax(1, keepdim=True))

@@ -12,9 +12,17 @@ def draw_below(limits: Tensor, generator: torch.Generator | None) -> Tensor:
     """Return, for every limit, a whole number in 0..limit-1, all equally likely; 0 for a limit of 0."""
     # Drawn where the generator lives, so that a seed gives the same numbers on every device.
     home = limits.device if generator is None else generator.device
-    # 53 random bits: the bias for a class of a million images is below 1e-9.
-    uniform = torch.rand(limits.shape, generator=generator, device=home, dtype=torch.float64)
-    return (uniform.to(limits.device) * limits).long()
+    if home.type == "cpu":
+        # 53 random bits: the bias for a class of a million images is below 1e-9.
+        uniform = torch.rand(limits.shape, generator=generator, dtype=torch.float64)
+        if limits.is_cpu:
+            return (uniform * limits).long()
+        bits = (uniform * 2**48).long().to(limits.device)
+    else:
+        halves = torch.rand((2, *limits.shape), generator=generator, device=home).mul(2**24).long().to(limits.device)
+        bits = halves[0] << 24 | halves[1]
+    # bits * limit / 2**48 rounded down, in whole numbers: not every device has float64.
+    return ((bits >> 24) * limits + ((bits & 0xFFFFFF) * limits >> 24)) >> 24
 
 
 def fractions(n: int, like: Tensor, generator: torch.Generator | None) -> Tensor:

@@ -20,6 +20,7 @@ from fairground.retrieval.ranks import rank
 from fairground.retrieval.ranks import relevant_scores
 from fairground.retrieval.ranks_on_device import DeviceSearchPlan
 from fairground.retrieval.ranks_on_device import N_SCORES
+from fairground.retrieval.ranks_on_device import has_float64
 from fairground.retrieval.ranks_on_device import rank_on_device
 from fairground.retrieval.search_plan import SearchPlan
 from fairground.retrieval.search_plan import TileWorker
@@ -75,6 +76,7 @@ __all__ = [
     "entropy",
     "expected_mutual_information",
     "find_duplicate_rows",
+    "has_float64",
     "multiply",
     "mutual_information",
     "nearest",

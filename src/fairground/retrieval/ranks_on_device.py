@@ -5,6 +5,7 @@ numbers. The rules are the same: higher score first, equal scores by number, exc
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import torch
@@ -41,6 +42,16 @@ class DeviceSearchPlan:
         if self.groups is not None:
             scores.masked_fill_(self.groups[0][start:stop, None] == self.groups[1], -torch.inf)
         return scores
+
+
+@cache
+def has_float64(device: torch.device) -> bool:
+    """Metal has none."""
+    try:
+        torch.zeros(1, dtype=torch.float64, device=device)
+    except (TypeError, RuntimeError):
+        return False
+    return True
 
 
 def rank_on_device(plan: DeviceSearchPlan, relevant: Relevant) -> Ranked:

@@ -449,7 +449,8 @@ class ProxyUsage:
     def __init__(self, proxies: torch.nn.Parameter, optimiser: torch.optim.Optimizer, *, is_decayed: bool) -> None:
         self.proxies, self._optimiser, self._is_decayed = proxies, optimiser, is_decayed
         #: per class: images of it seen, cosines with them, cosines with all images seen, and how many those are
-        self.sums = torch.zeros(4, len(proxies), dtype=torch.float64, device=proxies.device)
+        kind = torch.float64 if proxies.is_cpu else torch.float32
+        self.sums = torch.zeros(4, len(proxies), dtype=kind, device=proxies.device)
 
     @torch.no_grad()
     def count(self, embeddings: torch.Tensor, labels: torch.Tensor) -> None:
@@ -457,8 +458,8 @@ class ProxyUsage:
         cosine = normalize(embeddings) @ normalize(vectors.flatten(0, -2)).T
         nearest = cosine if vectors.ndim == 2 else cosine.view(len(cosine), len(vectors), -1).amax(2)
         seen, own, everyone, n_images = self.sums
-        seen.scatter_add_(0, labels, torch.ones_like(labels, dtype=torch.float64))
-        own.scatter_add_(0, labels, nearest.gather(1, labels.unsqueeze(1)).squeeze(1).double())
+        seen.scatter_add_(0, labels, torch.ones_like(labels, dtype=seen.dtype))
+        own.scatter_add_(0, labels, nearest.gather(1, labels.unsqueeze(1)).squeeze(1).to(own.dtype))
         everyone += nearest.sum(0)
         n_images += len(labels)
 

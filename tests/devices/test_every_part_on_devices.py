@@ -1,0 +1,34 @@
+"""Every loss, miner, regulariser, sampler, metric, analysis and head on a device with the rules of CUDA or of Metal."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.patience import PATIENCE
+
+
+def answers_of(module: str, rules: str, *arguments: str) -> dict[str, str]:
+    """Return the JSON that a module prints in a process of its own: torch keeps a device that it once had."""
+    finished = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        cwd=Path(__file__).parents[2],
+        env=os.environ | {"SIMULATED_RULES": rules},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    answers: dict[str, str] = json.loads(finished.stdout)
+    return answers
+
+
+@pytest.mark.parametrize("rules", ["cuda", "metal"])
+def test_every_part_does_on_a_device_what_it_does_on_the_cpu(rules: str) -> None:
+    failures = answers_of("tests.devices.every_part", rules)
+    assert int(failures.pop("")) > 100
+    assert failures == {}
