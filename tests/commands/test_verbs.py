@@ -255,7 +255,7 @@ def test_a_keyword_is_an_override(settings, overrides):
 
 
 def test_what_cannot_be_in_a_spec_is_refused():
-    with pytest.raises(ValueError, match=r"loss must be text, a number, .*; got object"):
-        keyword_overrides({"loss": object()})
+    with pytest.raises(ValueError, match=r"training\.epochs must be text, a number, .*; got object"):
+        keyword_overrides({"training": {"epochs": object()}})
     with pytest.raises(ValueError, match=r"'loss\.beta' is given twice"):
         keyword_overrides({"loss": {"beta": 1}, "loss.beta": 2})

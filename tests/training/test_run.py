@@ -169,7 +169,7 @@ def test_two_processes_cannot_work_on_one_run(tmp_path: Path) -> None:
         (["loss=triplet", "regulariser=rho"], "needs a miner"),
         (
             ["loss=subprocess:Popen"],
-            "loss=subprocess:Popen is not a loss: it must be a fairground's Loss or torch's Module",
+            "loss=subprocess:Popen is not a loss: it must be fairground's Loss or torch's Module",
         ),
         (["training.gradient_chunk=8"], "set training.freeze_batch_norm=stats"),
         (["transform=plain"], "trunk small_conv cannot take what transform plain makes of an image"),

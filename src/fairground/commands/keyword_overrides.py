@@ -1,20 +1,23 @@
-"""Overrides of a spec from Python keywords."""
+"""Overrides of a spec from Python keywords, objects among them."""
 
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairground import training
 from fairground.errors import InputError, require
 from fairground.spec import ROOM_OF, Value
 
-#: what a keyword may be: a value, or a table of them
-Setting = str | int | float | bool | None | os.PathLike[str] | Sequence["Setting"] | Mapping[str, "Setting"]
+#: what a keyword may be: a value, a table of them, or for a part an object
+Setting = str | int | float | bool | None | os.PathLike[str] | Sequence["Setting"] | Mapping[str, "Setting"] | object
+_PLAIN = (str, int, float, bool, type(None), os.PathLike)
 
 
 def keyword_overrides(settings: Mapping[str, Setting]) -> dict[str, Value]:
     """Return keywords as overrides by dotted name: `optimiser={"lr": 1e-3}` sets `optimiser.lr`.
 
-    In the table of a component, `name` is the component itself.
+    In the table of a component, `name` is the component itself. A component that is a Python object, such as a module
+    or data, becomes a name that follows from its content.
     """
     found: dict[str, Value] = {}
     for key, value in settings.items():
@@ -24,7 +27,8 @@ def keyword_overrides(settings: Mapping[str, Setting]) -> dict[str, Value]:
             is_name = not inner or (inner == "name" and key in ROOM_OF)
             dotted = key if is_name else f"{key}.{inner}"
             require(dotted not in found, f"'{dotted}' is given twice")
-            plain = _plain(dotted, item)
+            is_object = key in (*ROOM_OF, "optimiser") and is_name and not isinstance(item, _PLAIN)
+            plain = training.name_of_object(key, item) if is_object else _plain(dotted, item)
             found[dotted] = None if isinstance(plain, str) and plain.lower() == "none" else plain
     return found
 

@@ -5,7 +5,9 @@ import ctypes
 import gc
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -133,6 +135,9 @@ def main() -> None:
     """Run the command line; a user's mistake is a sentence and exit code 2, never a traceback."""
     guard_streams()
     keep_memory()
+    with suppress(FileNotFoundError):
+        # Last, so that no file of the working folder hides a module: `loss=my_lab.losses:Mine` finds the one here.
+        sys.path.append(str(Path.cwd()))
     # Looking for garbage among all that torch and numba hold takes longer than many commands do.
     atexit.register(gc.freeze)
     try:

@@ -25,6 +25,7 @@ from fairground.errors import require
 from fairground.loggers.feed import Feed, fed
 from fairground.records import RunFolder, RunRecord, Store, content_of, require_unchanged, resolve_run, stored_spec
 from fairground.records.content import Content
+from fairground.records.training_events import Event, Listener
 from fairground.spec import COMMAND_LINE, Overrides, RunSpec, load_run, name_of, parse_overrides, to_plain
 
 if TYPE_CHECKING:
@@ -43,23 +44,26 @@ def train(
     loggers: options.Loggers = (),
     again: options.Again = False,
     quiet: options.Quiet = False,
+    callbacks: Sequence[Listener] = (),
     **settings: Setting,
 ) -> Run:
     """Train one model and measure it on held-out test classes; return its run.
 
     The keywords are the overrides of `fairground train`: a component by name (`loss="margin"`), a table of settings
-    (`optimiser={"lr": 3e-4}`), or a dotted name (`**{"loss.beta": 1.2}`). The same overrides give the same run with the
-    same name, and a finished run is returned, not trained again. Ctrl-C stops training after the current batch; the
-    same call continues from there. A run whose data, weights or outside code have changed since is refused; `again`
-    trains it from the beginning and keeps its old record as history.
+    (`optimiser={"lr": 3e-4}`), or a dotted name (`**{"loss.beta": 1.2}`). A component may be a Python object: a module,
+    a class or function, a data set, a pair of images and labels. The same overrides give the same run with the same
+    name, and a finished run is returned, not trained again. Ctrl-C stops training after the current batch; the same
+    call continues from there. A run whose data, weights or outside code have changed since is refused; `again` trains
+    it from the beginning and keeps its old record as history.
 
     `config` is a TOML file to start from, `like` an earlier run whose spec to start from; `loggers` are among
-    "tensorboard", "wandb" and "mlflow". A run that diverged is returned too: look at `run.state`.
+    "tensorboard", "wandb" and "mlflow"; `callbacks` are called with every event of `records.training_events`. A run
+    that diverged is returned too: look at `run.state`.
     """
     folder = run_directory.home_folder(home)
     spec = _spec(keyword_overrides(settings), folder, "the call", protocol=protocol, config=config, like=like)
     how: dict[str, Any] = {"device": device, "threads": threads, "doctor": doctor, "loggers": loggers, "quiet": quiet}
-    return train_spec(spec, home=folder, again=again, **how)
+    return train_spec(spec, home=folder, again=again, callbacks=callbacks, **how)
 
 
 def _spec(
@@ -90,6 +94,7 @@ def train_spec(
     loggers: Sequence[str] = (),
     again: bool = False,
     quiet: bool = False,
+    callbacks: Sequence[Listener] = (),
 ) -> Run:
     """Return the run of a spec, trained from wherever it is; raise `StoppedError` when it is stopped."""
     require(threads is None or threads >= 1, f"threads must be at least 1; got {threads}")
@@ -108,7 +113,7 @@ def train_spec(
             stored = finished() if group is None else group.broadcast_object(finished)
             if stored is None:
                 how: dict[str, Any] = {"device": device, "threads": threads, "doctor": doctor, "quiet": quiet}
-                record = _train(spec, store, group, feed, **how)
+                record = _train(spec, store, group, feed, callbacks=callbacks if is_leader() else (), **how)
             else:
                 record = RunRecord.from_json(stored)
         if is_leader():
@@ -148,6 +153,7 @@ def _train(
     threads: int | None,
     doctor: bool,
     quiet: bool,
+    callbacks: Sequence[Listener],
 ) -> RunRecord:
     from fairground.training.run import run
 
@@ -158,10 +164,15 @@ def _train(
         training_progress(title, select_by=spec.evaluation.select_by, is_quiet=is_quiet) as listen,
         stop_flag() as should_stop,
     ):
+
+        def tell(event: Event) -> None:
+            for listener in (listen, *callbacks):
+                listener(event)
+
         return run(
             spec,
             home=store.root,
-            listen=feed.after(listen, run=name),
+            listen=feed.after(tell, run=name),
             should_stop=should_stop,
             witness=(lambda what: store.note_event("test opened", name, what)) if group.is_leader else None,
             group=group,

@@ -50,6 +50,8 @@ class BatchSampler(ChecksChoices, Sampler[list[int]], ABC):
 
     tunable: ClassVar[Mapping[str, Range]] = {}
     needs_embeddings: ClassVar[bool] = False
+    #: whether it draws from torch's global stream, so that nothing may draw beside it
+    draws_globally: ClassVar[bool] = False
     _seed: int = 0
     _plan: torch.Tensor | None = None
     _n_dealt: int = 0

@@ -237,6 +237,9 @@ class Transform(ABC):
     given; a run draws on the CPU whatever its device, so that a seed gives the same images on all of them.
     """
 
+    #: whether it draws from torch's global stream, so that nothing may draw beside it
+    draws_globally: bool = False
+
     @abstractmethod
     def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> torch.Tensor:
         """Return the images of `rows` augmented, as floats (n, c, h, w)."""

@@ -20,9 +20,9 @@ from fairground.evaluation import relevant_references as relevant
 from fairground.functional import normalize, singular_values
 from fairground.retrieval import DeviceSearchPlan, SearchPlan, count_pairs, neighbours, ranks
 from fairground.retrieval.contingency import contingency
-from fairground.retrieval.device_ranks import has_float64, rank_on_device
 from fairground.retrieval.duplicate_rows import find_duplicate_rows
 from fairground.retrieval.kmeans import Clusters, kmeans
+from fairground.retrieval.ranks_on_device import has_float64, rank_on_device
 from fairground.retrieval.tiles import Tiles, edge_for, normalise_rows
 
 Distance = Literal["cosine", "euclidean"]

@@ -42,6 +42,8 @@ from fairground.loading.image_dataset import shrunk_picture
 from fairground.loading.listed_parts import PARTS
 from fairground.loading.listed_parts import held_out
 from fairground.loading.listed_parts import parts_from_words
+from fairground.loading.object_dataset import ImagesOnDemand
+from fairground.loading.object_dataset import ObjectDataset
 from fairground.loading.prepared_images import PreparedImages
 from fairground.loading.reading_threads import Result
 from fairground.loading.reading_threads import Thing
@@ -82,7 +84,9 @@ __all__ = [
     "INDEX",
     "ImageFiles",
     "ImagesInMemory",
+    "ImagesOnDemand",
     "MAX_PIXELS",
+    "ObjectDataset",
     "OfficialDataset",
     "PARTS",
     "PhotoDataset",

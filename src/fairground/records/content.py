@@ -44,9 +44,11 @@ def content_of(spec: RunSpec, of_data: Callable[[RunSpec], Content]) -> dict[str
     """Return what a spec points at; `of_data` is asked for data that does not come with the package."""
     parts = {key: part for key in ROOM_OF if (part := getattr(spec, key)) is not None}
     measured = (*spec.evaluation.metrics, *spec.evaluation.analyses)
-    words = [*(part.name for part in parts.values()), *(word.partition("@")[0].partition("(")[0] for word in measured)]
+    words = [spec.optimiser.name, *(part.name for part in parts.values())]
+    words += [word.partition("@")[0].partition("(")[0] for word in measured]
     found: dict[str, str] = {}
-    for name in sorted({word for word in words if ":" in word}):
+    # The name of a Python object follows from its content already.
+    for name in sorted({word for word in words if ":" in word and not word.startswith("object:")}):
         found |= _content_of_class(name)
     settings = {f"{key}.{name}": value for key, part in parts.items() for name, value in part.settings.items()}
     places = {name: Path(value).expanduser() for name, value in settings.items() if value and isinstance(value, str)}

@@ -1,10 +1,12 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
 from fairground.spec.adaptation_spec import ALL
 from fairground.spec.adaptation_spec import AdaptationSpec
+from fairground.spec.catalogue import OBJECTS
 from fairground.spec.catalogue import ROOMS
 from fairground.spec.catalogue import canonical
 from fairground.spec.catalogue import class_name
 from fairground.spec.catalogue import find
+from fairground.spec.catalogue import find_outside
 from fairground.spec.catalogue import lazy_names
 from fairground.spec.catalogue import lazy_room
 from fairground.spec.catalogue import list_names
@@ -65,6 +67,7 @@ from fairground.spec.run_names import text_without_seed
 from fairground.spec.run_names import to_plain
 from fairground.spec.run_spec import ComponentSpec
 from fairground.spec.run_spec import EvaluationSpec
+from fairground.spec.run_spec import OPTIMISERS
 from fairground.spec.run_spec import OPTIONAL
 from fairground.spec.run_spec import OptimiserSpec
 from fairground.spec.run_spec import ROOM_OF
@@ -138,6 +141,8 @@ __all__ = [
     "MethodSpec",
     "MetricDeclaration",
     "NAME_LENGTH",
+    "OBJECTS",
+    "OPTIMISERS",
     "OPTIONAL",
     "OWN_DATA",
     "OptimiserSpec",
@@ -184,6 +189,7 @@ __all__ = [
     "differing",
     "end_of",
     "find",
+    "find_outside",
     "fit",
     "flat_tables",
     "flatten",

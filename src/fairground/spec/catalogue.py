@@ -32,6 +32,8 @@ ROOMS = {
     "analysis": "Analysis",
 }
 _HERE = Path(__file__).parents[1]
+#: Python objects that specs of this process name, by `object:Class_hash` or by the dotted path that finds them too
+OBJECTS: dict[str, Any] = {}
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -69,10 +71,10 @@ def canonical(room: str, name: str) -> str:
     return str(match)
 
 
-def find(room: str, name: str) -> type[Any]:
-    """Return the class called `name` in `room`, or the class behind a dotted path `package.module:Class`."""
+def find(room: str, name: str) -> Any:
+    """Return the class called `name` in `room`; behind a dotted path `package.module:Class`, a class or a function."""
     if ":" in name:
-        return _find_outside(name)
+        return find_outside(name)
     word = canonical(room, name)
     module = importlib.import_module(f"fairground.{room}.{word}")
     wanted = _fold(word + ROOMS[room])
@@ -88,7 +90,7 @@ def lazy_room(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
     offered = {class_name(room, word): word for word in list_names(room)}
     folded = {_fold(name): word for name, word in offered.items()}
 
-    def find_attribute(attribute: str) -> type[Any]:
+    def find_attribute(attribute: str) -> Any:
         if not attribute.startswith("_") and attribute.endswith(ROOMS[room]) and _fold(attribute) in folded:
             return find(room, folded[_fold(attribute)])
         hint = nearest(attribute, offered)
@@ -125,8 +127,13 @@ def list_names(room: str) -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in (_HERE / room).glob("*.py") if not path.stem.startswith("_")))
 
 
-def _find_outside(path: str) -> type[Any]:
+def find_outside(path: str) -> Any:
+    """Return the Python object of that name, or the class or function behind a dotted path."""
+    if path in OBJECTS:
+        return OBJECTS[path]
     module_name, _, attribute = path.partition(":")
+    is_here = module_name != "object"
+    require(is_here, f"'{path}' was an object of another Python process: pass it to fg.train as that process did")
     is_path = re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", path) is not None
     require(is_path, f"'{path}' is not a dotted path: write package.module:Class")
     try:
@@ -136,8 +143,8 @@ def _find_outside(path: str) -> type[Any]:
         require(False, f"cannot import '{module_name}' for '{path}': {missing} is not installed or not on the path")
     require(hasattr(module, attribute), f"'{module_name}' has no '{attribute}'.{nearest(attribute, dir(module))}")
     found = getattr(module, attribute)
-    require(inspect.isclass(found), f"'{path}' is not a class")
-    return found  # type: ignore[no-any-return]
+    require(inspect.isclass(found) or inspect.isroutine(found), f"'{path}' is not a class or a function")
+    return found
 
 
 def _fold(word: str) -> str:

@@ -77,6 +77,8 @@ class SpecDraft:
             require(isinstance(outer, dict), f"{origin}: {head}.{inner} is not a table, so it has no '{deeper}'")
             assert isinstance(outer, dict)
             value = {**outer, deeper: value}
+        if key == "optimiser" and isinstance(value, str):
+            inner = rest = "name"
         if not rest and head in _SECTIONS:
             example = dataclasses.fields(_SECTIONS[head])[0].name
             raise InputError(f"{origin}: {head} is a table; set one of its keys, like {head}.{example}")
@@ -90,6 +92,13 @@ class SpecDraft:
         complete: dict[str, Any] = {key: self._part(key, unsaid) for key in ROOM_OF}
         for key, kind in _SECTIONS.items():
             values, origins = self._section(key)
+            if key == "optimiser" and ":" in str(values.get("name")):
+                known = {field.name for field in dataclasses.fields(kind)}
+                own = {inner: values.pop(inner) for inner in list(values) if inner not in known}
+                outer = values.get("settings", {})
+                assert isinstance(outer, dict), "from the spec of a run"
+                values["settings"] = dict(sorted((outer | own).items()))
+                origins.setdefault("settings", origins["name"])
             complete[key] = from_mapping(kind, values, section=key, origin=origins.__getitem__)
         check_analyses(complete["evaluation"].analyses)
         protocol = str(self.values["protocol"][0])

@@ -114,7 +114,7 @@ def _plain(value: object) -> Value:
         return to_plain(value)
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     assert value is None or isinstance(value, str | int | float | bool), f"{value!r} is not plain data"
     return value

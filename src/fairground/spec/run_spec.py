@@ -9,6 +9,9 @@ from typing import Literal
 from fairground.errors import require
 from fairground.spec.settings import LATER, Value
 
+#: optimisers by name; others by dotted path
+OPTIMISERS = ("adam", "adamw", "sgd", "rmsprop")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ComponentSpec:
@@ -25,10 +28,11 @@ class OptimiserSpec:
     All rates rise linearly over the first `warmup_epochs`, then follow `schedule`: constant, cosine down to 0 at the
     last step, or step, times `step_factor` every `step_epochs`. The trunk rests for the first `frozen_trunk_epochs`.
     `clip_norm` bounds the length of the gradient of all weights, 0 leaves it. `average` is the decay of a moving
-    average of the weights, which is then what is validated, selected and used; 0 for none.
+    average of the weights, which is then what is validated, selected and used; 0 for none. An optimiser by dotted path
+    (torch.optim:NAdam) has `settings` of its own, which may be written as the others are: optimiser.betas=[0.9, 0.99].
     """
 
-    name: Literal["adam", "adamw", "sgd", "rmsprop"] = "adam"
+    name: str = "adam"
     lr: float = 1e-3
     head_lr: float | None = None
     loss_lr: float | None = None
@@ -42,15 +46,20 @@ class OptimiserSpec:
     frozen_trunk_epochs: int = field(default=0, metadata=LATER)
     clip_norm: float = field(default=0.0, metadata=LATER)
     average: float = field(default=0.0, metadata=LATER)
+    settings: Mapping[str, Value] = field(default_factory=dict, metadata=LATER)
 
     def __post_init__(self) -> None:
+        is_outside, known = ":" in self.name, ", ".join(map(repr, OPTIMISERS))
+        is_known = is_outside or self.name in OPTIMISERS
+        require(is_known, f"optimiser.name must be one of {known}, or a dotted path; got {self.name!r}")
+        require(is_outside or not self.settings, f"optimiser.settings are for one by dotted path; got {self.name!r}")
         check_bounds("optimiser", self, "[0, 100]", "lr", "head_lr", "loss_lr")
         check_bounds("optimiser", self, "[0, 1]", "weight_decay", "loss_weight_decay")
         check_bounds("optimiser", self, "[0, 1)", "momentum", "average")
         check_bounds("optimiser", self, "(0, 1]", "step_factor")
         check_bounds("optimiser", self, "[0, inf)", "warmup_epochs", "clip_norm", "frozen_trunk_epochs")
         check_bounds("optimiser", self, "[1, inf)", "step_epochs")
-        has_momentum = self.name in ("sgd", "rmsprop") or self.momentum == 0
+        has_momentum = is_outside or self.name in ("sgd", "rmsprop") or self.momentum == 0
         require(has_momentum, f"optimiser.momentum is for sgd and rmsprop; {self.name} has its own, so leave it at 0")
         is_stepped = self.schedule == "step" or (self.step_epochs, self.step_factor) == (10, 0.1)
         require(is_stepped, "optimiser.step_epochs and step_factor are for optimiser.schedule=step")

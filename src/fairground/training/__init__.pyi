@@ -83,9 +83,18 @@ from fairground.training.optimiser import WeightAverage
 from fairground.training.optimiser import build_optimiser
 from fairground.training.optimiser import rate_factor
 from fairground.training.optimiser import require_weights
+from fairground.training.outside_parts import ExternalHead
 from fairground.training.outside_parts import ExternalLoss
 from fairground.training.outside_parts import ExternalMiner
+from fairground.training.outside_parts import ExternalSampler
+from fairground.training.outside_parts import ExternalTransform
+from fairground.training.outside_parts import ExternalTrunk
+from fairground.training.outside_parts import as_part
 from fairground.training.outside_parts import own_randomness
+from fairground.training.python_objects import copied
+from fairground.training.python_objects import digest_of
+from fairground.training.python_objects import name_of_object
+from fairground.training.python_objects import object_notes
 from fairground.training.run import run_job
 from fairground.training.sealed_test import SealedRows
 from fairground.training.stage_cache import CHUNK
@@ -130,8 +139,12 @@ __all__ = [
     "EVERY",
     "EmbeddingModel",
     "EpochCheck",
+    "ExternalHead",
     "ExternalLoss",
     "ExternalMiner",
+    "ExternalSampler",
+    "ExternalTransform",
+    "ExternalTrunk",
     "FreezeBatchNorm",
     "History",
     "IGNORED",
@@ -172,6 +185,7 @@ __all__ = [
     "WatchedRun",
     "WeightAverage",
     "Workbench",
+    "as_part",
     "build",
     "build_loss",
     "build_miner",
@@ -183,10 +197,12 @@ __all__ = [
     "collapse",
     "content_of_data",
     "convert_batch_norms",
+    "copied",
     "dead_proxies",
     "describe",
     "device_details",
     "device_named",
+    "digest_of",
     "divergence_cause",
     "ensemble_job",
     "evaluate_stored",
@@ -201,7 +217,9 @@ __all__ = [
     "load_table",
     "missing_place",
     "n_frozen_stages",
+    "name_of_object",
     "no_active_tuples",
+    "object_notes",
     "overfitting",
     "own_randomness",
     "peak_device_memory",

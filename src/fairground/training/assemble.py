@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,27 +21,35 @@ from fairground.contracts.dataset import Dataset, Images, ImageTable
 from fairground.errors import DataError, InputError, require
 from fairground.evaluation.embed import embed_blocks
 from fairground.records import Content, KnownBug, PretrainedWeights, content_of
-from fairground.spec import Purpose, canonical_json, child_seed, find, nearest
+from fairground.spec import OBJECTS, Purpose, canonical_json, child_seed, find, nearest
 from fairground.spec.run_spec import ROOM_OF, ComponentSpec, RunSpec, TrainingSpec
 from fairground.training import Loader, ProcessGroup, Stepper, device_named, require_chunks_alone
 from fairground.training.embedding_model import EmbeddingModel, InputProfile, n_frozen_stages
 from fairground.training.optimiser import WeightAverage, build_optimiser, require_weights
-from fairground.training.outside_parts import ExternalLoss, ExternalMiner
+from fairground.training.outside_parts import ExternalMiner, as_part
+from fairground.training.python_objects import copied, object_notes
 
-#: what pytorch-metric-learning calls the arguments that we supply
-_SUPPLIED_ALIASES = {"num_classes": "n_classes", "embedding_size": "embedding_dim"}
-#: what an outside class must be to be used as a part
+#: what pytorch-metric-learning, torch and timm call the arguments that we supply
+_SUPPLIED_ALIASES = {
+    "num_classes": "n_classes",
+    "embedding_size": "embedding_dim",
+    "in_features": "n_features",
+    "in_channels": "channels",
+    "in_chans": "channels",
+}
+#: what an outside class must be to be used as a part; the first kind is our own
 _KINDS: Mapping[str, tuple[type, ...]] = {
-    "data": (Dataset,),
+    "data": (Dataset, torch.utils.data.Dataset),
     "split": (Split,),
-    "transform": (Transform,),
-    "trunk": (Trunk,),
-    "head": (Head,),
+    "transform": (Transform, nn.Module),
+    "trunk": (Trunk, nn.Module),
+    "head": (Head, nn.Module),
     "loss": (Loss, nn.Module),
     "miner": (Miner, nn.Module),
     "regulariser": (Regulariser,),
-    "sampler": (BatchSampler,),
+    "sampler": (BatchSampler, torch.utils.data.Sampler),
 }
+_VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 #: tables kept at once: the runs of a study that one process makes go from one data set to the next
 _TABLES_KEPT = 2
 _tables: "dict[Hashable, LoadedTable]" = {}
@@ -165,6 +174,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
             *([f"pretrained weights: {digest}"] if digest else []),
             *split.notes(table.labels),
             *sampler.notes(),
+            *object_notes(spec),
             *(f"known bug switched on: {bug.sentence}" for bug in bugs),
         ),
         known_bugs=bugs,
@@ -244,8 +254,8 @@ def build_model(
 def build_loss(spec: RunSpec, supplied: Mapping[str, object]) -> Loss:
     """Return the loss of a spec with its first weights; `supplied` says the classes and the width of embeddings."""
     with seeded(spec.seed, "init_loss"):
-        loss = build("loss", spec.loss, supplied)
-    return loss if isinstance(loss, Loss) else ExternalLoss(module=loss)
+        loss: Loss = build("loss", spec.loss, supplied)
+    return loss
 
 
 def build_miner(spec: RunSpec, loss: Loss) -> Miner | None:
@@ -253,9 +263,9 @@ def build_miner(spec: RunSpec, loss: Loss) -> Miner | None:
     if spec.miner is None:
         return None
     require(len(loss.accepts) > 0, f"loss {spec.loss.name} looks at the whole batch and takes no miner; set miner=none")
-    found = build("miner", spec.miner)
-    if not isinstance(found, Miner):
-        return ExternalMiner(module=found)
+    found: Miner = build("miner", spec.miner)
+    if isinstance(found, ExternalMiner):
+        return found
     takes = " or ".join(kind.__name__.lower() for kind in loss.accepts)
     require(
         issubclass(found.yields, loss.accepts),
@@ -307,19 +317,20 @@ def seeded(seed: int, purpose: Purpose) -> Iterator[None]:
 
 def build(key: str, part: ComponentSpec, supplied: Mapping[str, object] | None = None) -> Any:
     """Construct a component: its settings from the spec, what it needs to know of the run from `supplied`."""
-    supplied = supplied or {}
-    kind = find(ROOM_OF[key], part.name)
-    parameters = inspect.signature(kind).parameters
-    is_ours = ":" not in part.name
-    # A config may name a class, never run one that is not a part: subprocess:Popen must not be a loss.
-    kinds = _KINDS[key]
+    supplied, found, kinds = supplied or {}, find(ROOM_OF[key], part.name), _KINDS[key]
+    is_ours, is_object = ":" not in part.name, part.name in OBJECTS
     wanted = " or ".join(f"{kind.__module__.partition('.')[0]}'s {kind.__name__}" for kind in kinds)
-    require(is_ours or issubclass(kind, kinds), f"{key}={part.name} is not a {key}: it must be a {wanted}")
+    if not (inspect.isclass(found) or inspect.isroutine(found) or isinstance(found, partial)):
+        require(not part.settings, f"{key}={part.name} is an object, so it has no settings; set them where it is made")
+        made = found if key == "data" else copied(found)
+        return made if isinstance(made, kinds[0]) else as_part(key, part.name, made, supplied)
+    signature = inspect.signature(found)
+    parameters = signature.parameters
     for setting in part.settings:
-        require(
-            setting in parameters,
-            f"no setting '{key}.{setting}'.{nearest(setting, parameters)} ({part.name} takes {', '.join(parameters)}.)",
-        )
+        named = [name for name, parameter in parameters.items() if parameter.kind not in _VARIABLE]
+        is_known = setting in named or (not inspect.isclass(found) and len(named) < len(parameters))
+        advice = f"{nearest(setting, named)} ({part.name} takes {', '.join(named)}.)"
+        require(is_known, f"no setting '{key}.{setting}'.{advice}")
     known = {
         name: supplied[_SUPPLIED_ALIASES.get(name, name)]
         for name in parameters
@@ -327,12 +338,24 @@ def build(key: str, part: ComponentSpec, supplied: Mapping[str, object] | None =
     }
     clash = sorted(set(known) & set(part.settings))
     require(not clash, f"{key}.{', '.join(clash)} follows from the data and cannot be set")
+    if not inspect.isclass(found) and {
+        name
+        for name, parameter in parameters.items()
+        if parameter.default is parameter.empty and parameter.kind not in _VARIABLE
+    } - {*known, *part.settings}:
+        return as_part(key, part.name, partial(found, **part.settings) if part.settings else found, supplied)
+    # A config may name what makes a part, never run anything else: subprocess:Popen must not be a loss.
+    made_kind = found if inspect.isclass(found) else signature.return_annotation
+    is_part = is_ours or is_object or (inspect.isclass(made_kind) and issubclass(made_kind, kinds))
+    advice = "" if inspect.isclass(found) else ", and a function says so by its annotation (-> torch.nn.Module)"
+    require(is_part, f"{key}={part.name} is not a {key}: it must be {wanted}{advice}")
     try:
-        return kind(**known, **part.settings)
+        made = found(**known, **part.settings)
     except TypeError as error:
         if is_ours:
             raise
         require(False, f"{part.name} cannot be made with these settings: {error}")
+    return made if isinstance(made, kinds[0]) else as_part(key, part.name, made, supplied)
 
 
 class LoadedTable(NamedTuple):

@@ -48,7 +48,8 @@ class Loader:
         """Return the next batch on the training device; unless it `is_last` of its epoch, begin to make another."""
         batch = self._make() if self._ahead is None else self._ahead.result()
         self._ahead = None
-        if self.images.is_slow and not is_last and not self.sampler.needs_embeddings:
+        is_alone = self.sampler.needs_embeddings or self.sampler.draws_globally or self.transform.draws_globally
+        if self.images.is_slow and not is_last and not is_alone:
             self._before = self._state()
             self._worker = self._worker or ThreadPoolExecutor(1, thread_name_prefix="fairground-loader")
             self._ahead = self._worker.submit(self._make)

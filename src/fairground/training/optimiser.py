@@ -19,14 +19,17 @@ Departures from the paper
     those of the last step.
 """
 
+import inspect
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 
-from fairground.errors import require
+from fairground.errors import InputError, require
+from fairground.spec import OBJECTS, find_outside, nearest
 from fairground.spec.run_spec import OptimiserSpec, RunSpec
 from fairground.training.embedding_model import EmbeddingModel
 
@@ -35,7 +38,7 @@ def build_optimiser(spec: OptimiserSpec, model: EmbeddingModel, loss: torch.nn.M
     """Return the optimiser; a rate left out follows `lr`, and a loss' weights get no decay unless asked."""
     head_lr = spec.lr if spec.head_lr is None else spec.head_lr
     loss_lr = spec.lr if spec.loss_lr is None else spec.loss_lr
-    groups = [
+    groups: list[dict[str, Any]] = [
         {"params": _trainable(model.trunk), "lr": spec.lr, "weight_decay": spec.weight_decay},
         {"params": _trainable(model.head), "lr": head_lr, "weight_decay": spec.weight_decay},
         {"params": _trainable(loss), "lr": loss_lr, "weight_decay": spec.loss_weight_decay},
@@ -51,6 +54,26 @@ def build_optimiser(spec: OptimiserSpec, model: EmbeddingModel, loss: torch.nn.M
             return torch.optim.SGD(groups, momentum=spec.momentum, fused=True)
         case "rmsprop":
             return torch.optim.RMSprop(groups, momentum=spec.momentum, foreach=True)
+        case _:
+            return _outside_optimiser(spec, groups)
+
+
+def _outside_optimiser(spec: OptimiserSpec, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
+    found = find_outside(spec.name)
+    is_optimiser = spec.name in OBJECTS or (inspect.isclass(found) and issubclass(found, torch.optim.Optimizer))
+    require(is_optimiser, f"optimiser={spec.name} is not an optimiser: it must be torch's Optimizer")
+    takes = inspect.signature(found).parameters
+    momentum = {"momentum": spec.momentum} if spec.momentum else {}
+    for setting in {**momentum, **spec.settings}:
+        refusal = f"no setting 'optimiser.{setting}'.{nearest(setting, takes)} ({spec.name} takes {', '.join(takes)}.)"
+        require(setting in takes, refusal)
+    # The settings of a file or a command line have lists where torch wants pairs.
+    settings = {key: tuple(value) if isinstance(value, list) else value for key, value in spec.settings.items()}
+    try:
+        made: torch.optim.Optimizer = found(groups, **settings, **momentum)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{spec.name} cannot be made with these settings: {error}") from error
+    return made
 
 
 def require_weights(spec: RunSpec, model: EmbeddingModel, loss: torch.nn.Module) -> None:

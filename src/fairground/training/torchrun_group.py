@@ -222,6 +222,7 @@ class ShardTransform(PlannedTransform):
 
     def __init__(self, *, transform: Transform, rank: int, size: int) -> None:
         self._transform, self._rank, self._size = transform, rank, size
+        self.draws_globally = transform.draws_globally
 
     def plan(
         self, images: Images, rows: np.ndarray, generator: torch.Generator, device: torch.device | None = None
