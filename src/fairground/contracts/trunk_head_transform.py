@@ -119,6 +119,8 @@ class Trunk(ChecksChoices, torch.nn.Module, ABC):
     #: width of the feature vectors
     n_features: int
     stages: torch.nn.ModuleList
+    #: the side of the only images it takes, where it takes no others
+    input_side: int | None = None
     preprocessing: Preprocessing = IMAGENET
     n_frozen: int = 0
     is_past_frozen: bool = False

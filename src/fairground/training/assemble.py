@@ -210,6 +210,13 @@ def build_network(
     resized = spec.transform.settings.get("shorter_side")
     if isinstance(resized, int):
         images.require_side(resized)
+    side, made = model.trunk.input_side, getattr(transform, "side", None)
+    network = spec.trunk.settings.get("model", spec.trunk.name)
+    require(
+        side is None or made is None or side == made,
+        f"trunk {network} takes images of {side} x {side} pixels, and transform {spec.transform.name} makes {made} x "
+        f"{made}: set transform.side={side}, or trunk.image_size to a size that fits",
+    )
     if not images.is_slow:
         # Files have three channels, which every trunk takes, and reading one may prepare them all.
         image = transform.evaluate(images, rows[:1], device)

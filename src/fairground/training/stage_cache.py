@@ -59,7 +59,7 @@ class StageCache:
 
     @property
     def block_shape(self) -> tuple[int, ...]:
-        return (*self.shape[1:], self.shape[0])
+        return (*self.shape[1:], self.shape[0]) if len(self.shape) == 3 else self.shape
 
     @property
     def row_bytes(self) -> int:

@@ -1,7 +1,7 @@
 """Ready-made weights from a file into a trunk: found, checked by hash, fitted name by name.
 
 A safetensors file holds numbers and nothing else. Anything else is a pickle, which is opened only after its SHA-256 has
-been found right, and then by a reader that builds tensors alone. Nothing is ever downloaded.
+been found right, and then by a reader that builds tensors alone. Nothing is downloaded here.
 """
 
 import hashlib
@@ -54,6 +54,14 @@ def load_weights(
     )
     _fit(trunk, _read(path, data), f"trunk.weights: {path.name}", dropped, rename)
     return f"sha256:{found}"
+
+
+def fingerprint_of(network: torch.nn.Module) -> str:
+    """Return the hash of a network's weights as they are, name by name."""
+    found = hashlib.sha256()
+    for name, value in sorted(network.state_dict().items()):
+        found.update(name.encode() + value.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
+    return f"sha256:{found.hexdigest()}"
 
 
 def _locate(name: str, weights: str, sha256: str, published: Sequence[PublishedWeights]) -> tuple[Path, str]:

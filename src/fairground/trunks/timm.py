@@ -8,10 +8,11 @@ Paper
     Wightman, "PyTorch Image Models", 2019.
 
 Departures from the paper
-    Nothing is downloaded: weights come from a local file with timm's names. The whole network is one stage, so that
-    samples can be mixed at the input only.
+    Transformers, ConvNeXts, ResNets and their relatives run in up to four stages, so that `training.trainable=last:N`
+    works; other networks are one stage. Stages are cut only where they give what the whole network gives.
 """
 
+import copy
 import importlib
 import sys
 from collections import OrderedDict
@@ -22,11 +23,29 @@ import torch
 from fairground.contracts.trunk_head_transform import InColour, PhotoTrunk, Pooling, Preprocessing, require
 from fairground.errors import InputError
 from fairground.spec.catalogue import nearest
-from fairground.trunks._pretrained_weights import load_weights
+from fairground.trunks._pretrained_weights import fingerprint_of, load_weights
+
+#: the modules that end a network's features, in the order they run; the first chain that a network has is cut
+CHAINS: tuple[tuple[str, ...], ...] = (
+    ("layer1", "layer2", "layer3", "layer4"),
+    ("blocks", "conv_head", "bn2"),
+    ("blocks", "norm"),
+    ("stages", "norm_pre"),
+    ("layers", "norm"),
+)
+#: those of them that are rows of modules
+ROWS = ("blocks", "stages", "layers")
+#: what comes after the features
+HEADS = ("global_pool", "attn_pool", "fc_norm", "head_drop", "head", "fc", "classifier")
+N_STAGES = 4
 
 
 class TimmTrunk(PhotoTrunk):
-    """`model` is timm's name, such as resnet50.a1_in1k; `weights` none or a file; a pickle needs `weights_sha256`."""
+    """`model` is timm's name, such as vit_small_patch14_dinov2, or a hub's, hf-hub:organisation/network.
+
+    `weights` is none, pretrained (as timm finds them: its cache or its hub) or a file; a pickle needs `weights_sha256`.
+    `image_size` is the side of the images where the network's own should not do; 0 is the network's own.
+    """
 
     def __init__(
         self,
@@ -36,31 +55,108 @@ class TimmTrunk(PhotoTrunk):
         weights: str | None = None,
         weights_sha256: str = "",
         pooling: Pooling = "avg",
+        image_size: int = 0,
+        drop_path: float = 0.0,
     ) -> None:
         super().__init__(channels, pooling)
-        timm = _timm()
-        # A name such as hf-hub:someone/something would be fetched from there.
-        is_known = ":" not in model and "/" not in model and timm.is_model(model)
-        known = timm.list_models()
-        require(is_known, f"timm.model must be one of timm's {len(known)} names; got '{model}'.{nearest(model, known)}")
+        require(0 <= drop_path < 1, f"timm.drop_path must be in [0, 1); got {drop_path}")
+        require(image_size >= 0, f"timm.image_size must be 0 (the network's own) or pixels; got {image_size}")
+        timm, is_pretrained = _timm(), weights == "pretrained"
+        if not model.startswith("hf-hub:"):
+            known = timm.list_models()
+            is_known = ":" not in model and "/" not in model and timm.is_model(model)
+            names = f"one of timm's {len(known)} names, or hf-hub:organisation/network"
+            require(is_known, f"timm.model must be {names}; got '{model}'.{nearest(model, known)}")
+        asked: dict[str, Any] = {} if pooling == "avg" else {"global_pool": ""}
+        asked |= {"img_size": image_size} if image_size else {}
+        asked |= {"drop_path_rate": drop_path} if drop_path else {}
         try:
-            own = {} if pooling == "avg" else {"global_pool": ""}
-            network = timm.create_model(model, pretrained=False, num_classes=0, **own)
-        except (RuntimeError, ValueError) as error:
-            raise InputError(f"timm.model: timm cannot make '{model}': {error}") from error
+            network = timm.create_model(model, pretrained=is_pretrained, num_classes=0, **asked)
+        except (RuntimeError, ValueError, TypeError, AssertionError, OSError) as error:
+            if isinstance(error, OSError):
+                fetched = f"timm.model: '{model}' is not in timm's cache, and its hub cannot be reached"
+                raise InputError(f"{fetched}; give a safetensors file as trunk.weights") from error
+            reason = str(error).partition("\n")[0]
+            raise InputError(f"timm.model: timm cannot make '{model}': {reason}") from error
         facts = network.pretrained_cfg
-        self.stages = torch.nn.ModuleList([torch.nn.Sequential(OrderedDict(colour=InColour(), network=network))])
+        size = getattr(getattr(network, "patch_embed", None), "img_size", None)
+        if size is not None and not getattr(network, "dynamic_img_size", False):
+            self.input_side = int(size[0])
         self.preprocessing = Preprocessing(mean=tuple(facts["mean"]), deviation=tuple(facts["std"]))
-        self.n_features = _width(network, facts["input_size"], pooling)
+        probe = torch.zeros(1, *facts["input_size"][:1], *(size or facts["input_size"][1:]))
+        self.n_features = _width(network, probe, pooling)
+        self.stages = torch.nn.ModuleList([torch.nn.Sequential(OrderedDict(colour=InColour(), network=network))])
         classifiers = facts.get("classifier") or ()
         classifiers = (classifiers,) if isinstance(classifiers, str) else tuple(classifiers)
         self.weights_fingerprint = load_weights(
             self,
-            weights,
+            None if is_pretrained else weights,
             weights_sha256,
             dropped=tuple(f"{name}." for name in classifiers),
             rename=lambda name: name.removeprefix("stages.0.network."),
         )
+        if is_pretrained:
+            self.weights_fingerprint = fingerprint_of(network)
+        self.stages = torch.nn.ModuleList(_stages(network, probe))
+
+
+class _Features(torch.nn.Module):
+    """What a network makes of images before the stages that were cut off."""
+
+    def __init__(self, network: torch.nn.Module) -> None:
+        super().__init__()
+        self.colour, self.network = InColour(), network
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        features: torch.Tensor = self.network.forward_features(self.colour(images))  # type: ignore[operator]
+        return features
+
+
+class _Vectors(torch.nn.Module):
+    """A network's own pooling, and what it does to the pooled features."""
+
+    def __init__(self, network: torch.nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        vectors: torch.Tensor = self.network.forward_head(features, pre_logits=True)  # type: ignore[operator]
+        return vectors
+
+
+def _stages(network: torch.nn.Module, probe: torch.Tensor) -> list[torch.nn.Module]:
+    """Return a network cut into stages that run one after another, or whole where it cannot be cut."""
+    whole = torch.nn.Sequential(OrderedDict(colour=InColour(), network=network))
+    names = next((chain for chain in CHAINS if all(hasattr(network, name) for name in chain)), ())
+    head, links = copy.deepcopy(network), []
+    for name in names:
+        module = getattr(network, name)
+        links += list(module) if name in ROWS else [module]
+    if len(links) < N_STAGES:
+        return [whole]
+    body = copy.deepcopy(network)
+    for name, _ in list(network.named_children()):
+        if name in names or name in HEADS:
+            setattr(body, name, torch.nn.Sequential() if name in ROWS else torch.nn.Identity())
+        if name not in HEADS:
+            setattr(head, name, torch.nn.Identity())
+    for name, _ in list(head.named_parameters(recurse=False)):
+        setattr(head, name, None)
+    ends = [len(links) * (number + 1) // N_STAGES for number in range(N_STAGES)]
+    groups = [links[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+    stages = [torch.nn.Sequential(*group) for group in groups]
+    stages[0].insert(0, _Features(body))
+    stages[-1].append(_Vectors(head))
+    was_training = network.training
+    try:
+        with torch.no_grad():
+            expected, found = whole.eval()(probe), torch.nn.Sequential(*stages).eval()(probe)
+        is_same = expected.shape == found.shape and torch.equal(expected, found)
+    except (RuntimeError, TypeError, AttributeError, ValueError):
+        is_same = False
+    torch.nn.Sequential(*stages).train(was_training)
+    whole.train(was_training)
+    return [*stages] if is_same else [whole]
 
 
 def import_torchvision() -> None:
@@ -94,16 +190,15 @@ def _timm() -> Any:
     return timm
 
 
-def _width(network: torch.nn.Module, size: tuple[int, int, int], pooling: Pooling) -> int:
+def _width(network: torch.nn.Module, probe: torch.Tensor, pooling: Pooling) -> int:
     """Return the width of what comes out: timm's own `num_features` is another number for some networks."""
     was_training = network.training
     with torch.no_grad():
-        features = network.eval()(torch.zeros(1, *size))
+        shape = tuple(network.eval()(probe).shape)
     network.train(was_training)
-    shape = tuple(features.shape)
     if pooling == "avg":
         require(len(shape) == 2, f"timm.model gives features of shape {shape}, not one vector per image")
     else:
         is_map = len(shape) == 4 and shape[2] == shape[3]
         require(is_map, f"timm.pooling={pooling} needs maps (n, c, h, w); this network gives {shape}: set pooling=avg")
-    return int(features.shape[1])
+    return int(shape[1])
