@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fairground.commands import Answer, data_overrides, options, options_of, race_progress, run_directory, seconds_of
+from fairground.commands import (
+    Answer,
+    AnyPath,
+    data_overrides,
+    options,
+    options_of,
+    race_progress,
+    run_directory,
+    seconds_of,
+)
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.files import read_json
 from fairground.recommendation.recommendation_folder import RecommendationFolder
@@ -66,7 +75,7 @@ class RecommendResult:
 
 
 def recommend(
-    data: options.AnyPath,
+    data: AnyPath,
     *,
     time: Annotated[str | float, "-t", "Time limit: 90s, 30m, 2h."] = "30m",
     by: Annotated[str, "The metric that decides: recall@1, map@r, r_precision, ..."] = "recall@1",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from fairground.commands import Answer, Run, RunList, Verbatim, options, options_of, run_directory, spinner
+from fairground.commands import Answer, AnyPath, Run, RunList, Verbatim, options, options_of, run_directory, spinner
 from fairground.errors import require
 from fairground.files import write_atomically
 from fairground.reporting.study_results import find_runs
@@ -31,14 +31,14 @@ class Report:
 
 def report(
     *what: str | Run | RunList,
-    out: Annotated[options.AnyPath | None, "-o", "The page (default: report.html in the run directory)."] = None,
+    out: Annotated[AnyPath | None, "-o", "The page (default: report.html in the run directory)."] = None,
     formats: Sequence[str] = (),
     figures: Annotated[str, "Also write the figures as files for a paper.", {"metavar": "pdf|svg|png"}] = "",
-    figures_in: Annotated[options.AnyPath | None, "Where figures go (default: a folder beside the page)."] = None,
+    figures_in: Annotated[AnyPath | None, "Where figures go (default: a folder beside the page)."] = None,
     metric: options.Metric = None,
     title: Annotated[str, "The page's title (default: the study's question)."] = "",
     audits: Annotated[
-        Sequence[options.AnyPath],
+        Sequence[AnyPath],
         "--audit",
         "An audit of the data to show, as `fairground data check --json` prints it.",
     ] = (),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fairground import training
 from fairground.commands import (
     Answer,
+    AnyPath,
     Run,
     Verbatim,
     options,
@@ -72,7 +73,7 @@ def _spec(
     origin: str = COMMAND_LINE,
     *,
     protocol: str | None = None,
-    config: options.AnyPath | None = None,
+    config: AnyPath | None = None,
     like: str | Run | None = None,
 ) -> RunSpec:
     """Return the spec of a protocol and a file, or of an earlier run, with the overrides applied."""
