@@ -110,8 +110,8 @@ def test_a_study_and_a_run_are_reproduced_on_fresh_seeds(begun, capsys):
     store = Store(begun / "home")
     run = next(name for name in store.names(state="done") if store.get(name).spec["evaluation"]["test"])
     assert "fresh seeds" in output_of(capsys, "reproduce", run, "--repeats", "2", *options(begun), "--quiet")
-    assert fairground("reproduce", run, "--gpus", "0.5", *options(begun), "--quiet") == 2
-    assert "gpus = 0.5 is for the executor ray, not for inline" in capsys.readouterr().err
+    assert fairground("reproduce", run, "--gpus-per-run", "0.5", *options(begun), "--quiet") == 2
+    assert "gpus_per_run = 0.5 is for the executor processes or ray, not for inline" in capsys.readouterr().err
 
 
 def test_a_share_of_an_accelerator_reaches_ray(monkeypatch):
@@ -119,9 +119,10 @@ def test_a_share_of_an_accelerator_reaches_ray(monkeypatch):
 
     asked = {}
     monkeypatch.setattr(ray, "RayExecutor", lambda job, **settings: asked.update(settings))
-    spawn = executor_of("ray", workers=3, threads=2, gpus=0.25, address="auto")
+    spawn = executor_of("ray", workers=3, threads=2, gpus_per_run=0.25, address="auto", device="cuda")
     spawn("tests.executors.jobs:double", print)
-    assert asked == {"workers": 3, "threads": 2, "gpus": 0.25, "address": "auto", "watch": print}
+    settings = {"workers": 3, "threads": 2, "gpus_per_run": 0.25, "address": "auto", "watch": print, "device": "cuda"}
+    assert asked == settings
 
 
 @pytest.mark.parametrize(
@@ -130,8 +131,8 @@ def test_a_share_of_an_accelerator_reaches_ray(monkeypatch):
         (("study", "tinny"), "no study 'tinny'. Did you mean 'tiny'?"),
         (("study", "plan"), "which study?"),
         (("study", "tiny", "--executor", "proceses"), "no executor 'proceses'. Did you mean 'processes'?"),
-        (("study", "tiny", "--gpus", "0.5"), "gpus = 0.5 is for the executor ray, not for processes"),
-        (("study", "tiny", "--executor", "inline", "--gpus", "1"), "gpus = 1.0 is for the executor ray"),
+        (("study", "tiny", "--gpus-per-run", "1", "--device", "cpu"), "gpus_per_run = 1, but this machine has 0 GPUs"),
+        (("study", "tiny", "--executor", "inline", "--gpus-per-run", "1"), "is for the executor processes or ray"),
         (("study", "tiny", "--address", "auto"), "address = auto is for the executor ray, not for processes"),
         (("study", "tiny", "search.trails=3"), "no key 'search.trails'. Did you mean 'trials'?"),
         (("evaluate", "tiny", "--ensemble"), "--ensemble is for studies"),

@@ -65,6 +65,16 @@ def stubborn(argument, tell):
     return {}
 
 
+def own_gpu(argument, tell):
+    """Wait for the others, so that each has a worker of its own; return which GPU it sees and the device asked for."""
+    folder = Path(argument["folder"])
+    (folder / f"{argument['n']}.began").write_text("")
+    end = time.monotonic() + 600
+    while len(list(folder.glob("*.began"))) < argument["at_once"] and time.monotonic() < end:
+        time.sleep(0.01)
+    return os.environ.get("CUDA_VISIBLE_DEVICES"), argument["device"]
+
+
 def threads(argument, tell):
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
     return {name: os.environ.get(name) for name in names}

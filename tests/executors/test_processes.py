@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from fairground.errors import InputError
 from fairground.studies.executors.executor import InlineExecutor
-from fairground.studies.executors.processes import ProcessExecutor
+from fairground.studies.executors.processes import ProcessExecutor, visible_gpus
 from tests.executors.test_executors import numbered
 from tests.patience import PATIENCE
 
@@ -66,6 +67,34 @@ def test_threads_are_pinned_before_the_job_can_import_anything():
     with ProcessExecutor(f"{JOBS}:threads", workers=1, threads=3) as executor:
         (outcome,) = executor.run({"a": {}})
     assert set(outcome.result.values()) == {"3"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "seen"),
+    [
+        ({"workers": 3}, ["2", "5", "2"]),
+        ({"workers": 9, "gpus_per_run": 0.5}, ["2", "5", "2", "5"]),
+        ({"workers": 9, "gpus_per_run": 2}, ["2,5"]),
+        ({"workers": 2, "device": "cuda:1"}, ["2,5", "2,5"]),
+        ({"workers": 2, "device": "cpu"}, ["2,5", "2,5"]),
+    ],
+)
+def test_every_worker_has_its_share_of_the_gpus(tmp_path, monkeypatch, settings, seen):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2, 5")
+    with ProcessExecutor(f"{JOBS}:own_gpu", **settings) as executor:
+        assert executor.capacity == len(seen)
+        jobs = numbered(*({"n": n, "folder": str(tmp_path), "at_once": len(seen)} for n in range(len(seen))))
+        found = sorted((outcome.result for outcome in executor.run(jobs)), key=str)
+    # What the environment says is left alone where one GPU, or none, was asked for.
+    said = "2, 5" if "device" in settings else None
+    assert found == sorted(((said or one, settings.get("device", "auto")) for one in seen), key=str)
+
+
+def test_without_gpus_workers_are_left_alone(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
+    assert visible_gpus() == []
+    with pytest.raises(InputError, match="gpus_per_run = 1, but this machine has 0 GPUs"):
+        ProcessExecutor(f"{JOBS}:double", gpus_per_run=1)
 
 
 def test_a_job_whose_worker_is_killed_is_given_to_a_fresh_one(tmp_path):

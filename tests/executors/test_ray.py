@@ -169,14 +169,19 @@ def test_when_the_last_node_dies_the_driver_waits_as_long_as_it_says_and_no_job_
     assert outcomes == [], "a lost node is not a failure of the job"
 
 
-def test_impossible_wishes_are_refused_in_a_sentence(cluster: Cluster, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no node of the cluster has room for a worker of 1 processors and 0.5 accel"):
-        RayExecutor(f"{JOBS}:double", gpus=0.5)
+def test_impossible_wishes_and_idle_gpus_are_named_in_a_sentence(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match=r"no node of the cluster has room for a worker of 1 processors and 0.5 GPUs"):
+        RayExecutor(f"{JOBS}:double", gpus_per_run=0.5)
     with pytest.raises(InputError, match="node_wait must be 0 seconds or more; got -1"):
         RayExecutor(f"{JOBS}:double", node_wait=-1)
     with pytest.raises(InputError, match="node_wait = 0 is for the executor ray, not for processes"):
         executor_named("processes", f"{JOBS}:double", node_wait=0)
-    with RayExecutor(f"{JOBS}:double") as executor:
+    heard: list = []
+    monkeypatch.setattr("fairground.studies.executors.ray._live_nodes", lambda: [{"CPU": 2, "GPU": 4}])
+    with RayExecutor(f"{JOBS}:double", watch=heard.append) as executor:
+        assert heard[0]["note"] == "the cluster's GPUs stay idle: --gpus-per-run 1 gives each run one"
         (outcome,) = executor.run({"a": {"n": 1, "home": str(tmp_path / "elsewhere")}})
     assert outcome.is_store_failure
     assert "several machines need a --home they share" in outcome.failure

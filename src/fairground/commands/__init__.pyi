@@ -38,7 +38,7 @@ from fairground.commands.options import Chosen
 from fairground.commands.options import Config
 from fairground.commands.options import Device
 from fairground.commands.options import ExecutorName
-from fairground.commands.options import Gpus
+from fairground.commands.options import GpusPerRun
 from fairground.commands.options import Loggers
 from fairground.commands.options import Metric
 from fairground.commands.options import Metrics
@@ -125,7 +125,7 @@ __all__ = [
     "Device",
     "ExecutorName",
     "FIGURES",
-    "Gpus",
+    "GpusPerRun",
     "HOME",
     "Home",
     "IndexFolder",

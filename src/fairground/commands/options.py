@@ -39,7 +39,11 @@ StudyAgain = Annotated[bool, "Make again what was made with other data or code; 
 ExecutorName = Annotated[str, "Where runs are made: inline, processes (this machine) or ray (a cluster)."]
 Workers = Annotated[int, "Number of runs at once.", {"min": 1}]
 WorkerThreads = Annotated[int, "CPU threads per run. Results are reproducible for a fixed number.", {"min": 1}]
-Gpus = Annotated[float, "With ray: GPUs per run; below 1, a share of one.", {"min": 0}]
+GpusPerRun = Annotated[
+    float | None,
+    "GPUs per run; below 1, a share of one (default: processes share all evenly, with ray none).",
+    {"min": 0},
+]
 Address = Annotated[str | None, "Ray cluster's address (default: this machine's)."]
 NodeWait = Annotated[
     float | None,
@@ -53,7 +57,7 @@ def executor_of(
     *,
     workers: Workers = 2,
     threads: WorkerThreads = 1,
-    gpus: Gpus = 0.0,
+    gpus_per_run: GpusPerRun = None,
     address: Address = None,
     node_wait: NodeWait = None,
     device: Device = "auto",
@@ -62,7 +66,7 @@ def executor_of(
     require(workers >= 1, f"workers must be at least 1; got {workers}")
     require(threads >= 1, f"threads must be at least 1; got {threads}")
 
-    ray: dict[str, Any] = {"gpus": gpus, "address": address, "node_wait": node_wait}
+    ray: dict[str, Any] = {"gpus_per_run": gpus_per_run, "address": address, "node_wait": node_wait}
 
     def spawn(job: str, watch: "Watch") -> "Executor":
         from fairground.studies.executors.executor import executor_named

@@ -206,6 +206,8 @@ def _outcome(record: "RunRecord", metric: str, known_signs: set[str]) -> tuple[s
 
 
 def _worker_loss(event: Mapping[str, Any], say: Callable[[str], None]) -> None:
+    if event.get("kind") == "note":
+        say(event["note"])
     if "worker_died" in event:
         say(f"a worker died ({event['worker_died']}); the next free worker continues its run")
 

@@ -92,7 +92,7 @@ def study(
     executor: options.ExecutorName = "processes",
     workers: options.Workers = 2,
     threads: options.WorkerThreads = 1,
-    gpus: options.Gpus = 0.0,
+    gpus_per_run: options.GpusPerRun = None,
     address: options.Address = None,
     node_wait: options.NodeWait = None,
     device: options.Device = "auto",
@@ -111,7 +111,7 @@ def study(
     bit-identical. Data or code that changed since is refused; `again` makes again what it concerns. With Ray,
     `node_wait` is how many seconds to wait for a node when none is left (default 300).
     """
-    ray: dict[str, Any] = {"gpus": gpus, "address": address, "node_wait": node_wait}
+    ray: dict[str, Any] = {"gpus_per_run": gpus_per_run, "address": address, "node_wait": node_wait}
     spawn = options.executor_of(executor, workers=workers, threads=threads, device=device, **ray)
     folder = run_directory.home_folder(home)
     found = find_study(name, keyword_overrides(changes), folder)

@@ -135,18 +135,22 @@ def executor_named(
     device: str = "auto",
     **ray: Any,
 ) -> Executor:
-    """Return the executor called `name` for one job; `ray` are the settings `address`, `gpus` and `node_wait`."""
+    """Return the executor called `name` for one job; `ray` are the settings `address` and `node_wait`.
+
+    `gpus_per_run` is for workers, of processes or of ray.
+    """
     shared: dict[str, Any] = {"threads": threads, "watch": watch, "device": device}
     require(name in NAMES, f"no executor '{name}'.{nearest(name, NAMES)} There are: {', '.join(NAMES)}.")
-    given = {key: value for key, value in ray.items() if value is not None and (key, value) != ("gpus", 0)}
+    given = {key: value for key, value in ray.items() if value is not None}
     for key, value in given.items():
-        require(name == "ray", f"{key} = {value} is for the executor ray, not for {name}")
+        takers = ("processes", "ray") if key == "gpus_per_run" else ("ray",)
+        require(name in takers, f"{key} = {value} is for the executor {' or '.join(takers)}, not for {name}")
     if name == "inline":
         return InlineExecutor(job, **shared)
     if name == "processes":
         from fairground.studies.executors.processes import ProcessExecutor
 
-        return ProcessExecutor(job, workers=workers, **shared)
+        return ProcessExecutor(job, workers=workers, **shared, **given)
     # Imported only when asked for: Ray is an extra, and takes a second to import.
     try:
         from fairground.studies.executors.ray import RayExecutor

@@ -21,17 +21,30 @@ from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
 from typing import Any
 
-from fairground.errors import StoreError
+from fairground.errors import StoreError, require
 from fairground.studies.executors.executor import Order, Outcome, environment_of, perform
 from fairground.studies.executors.retries import WorkerExecutor
 
 
 class ProcessExecutor(WorkerExecutor):
-    """Workers are processes of this machine."""
+    """Workers are processes of this machine, each with its share of the GPUs.
 
-    def __init__(self, job: str, **settings: Any) -> None:
+    They are dealt out in turn. With `gpus_per_run`, no more runs are made at once than there are GPUs for.
+    """
+
+    def __init__(self, job: str, *, gpus_per_run: float | None = None, **settings: Any) -> None:
         super().__init__(job, **settings)
         self._idle: list[_Worker] = []
+        self._gpus = visible_gpus() if self._device in ("auto", "cuda") else []
+        if gpus_per_run:
+            n, size = max(1, int(1 / gpus_per_run)), max(1, int(gpus_per_run))
+            groups = [self._gpus[begin : begin + size] for begin in range(0, len(self._gpus) - size + 1, size)]
+            refusal = (
+                f"gpus_per_run = {gpus_per_run:g}, but this machine has {len(self._gpus)} GPUs that --device allows"
+            )
+            require(len(groups) > 0, refusal)
+            self._gpus = [",".join(group) for group in groups]
+            self.capacity = min(self.capacity, n * len(groups))
 
     def close(self) -> None:
         """Interrupt the jobs under way, give them their grace, and end every worker."""
@@ -52,7 +65,9 @@ class ProcessExecutor(WorkerExecutor):
             self._running, self._idle = {}, []
 
     def _begin(self, order: Order) -> "_Worker":
-        worker = self._idle.pop() if self._idle else _Worker(self._threads)
+        workers: list[_Worker] = [*self._running, *self._idle]
+        used = [worker.gpu for worker in workers]
+        worker = self._idle.pop() if self._idle else _Worker(self._threads, min(self._gpus, key=used.count, default=""))
         # A worker that died meanwhile is noticed when its reply is read.
         with suppress(OSError):
             worker.orders.send(order)
@@ -72,16 +87,27 @@ class ProcessExecutor(WorkerExecutor):
                 self._watch(message)
 
 
+def visible_gpus() -> list[str]:
+    """Return the NVIDIA GPUs that runs may use, as CUDA_VISIBLE_DEVICES names them."""
+    said = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if said is not None:
+        return [one.strip() for one in said.split(",") if one.strip() not in ("", "-1")]
+    found = Path("/proc/driver/nvidia/gpus")
+    return [str(number) for number in range(len(list(found.iterdir())))] if found.is_dir() else []
+
+
 class _Worker:
     """The driver's end of one worker process."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, gpu: str = "") -> None:
+        self.gpu = gpu
         # Kept in a file: a pipe that is not read would fill up and stop the worker.
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `cleanup`
         # What the driver can import the worker can: a job may be beside the script that names it.
         path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
         # multiprocessing's pipes pickle what they carry: orders and replies, between these two processes alone. Neither
         # ever unpickles what comes from a file.
+        own_gpu = {"CUDA_VISIBLE_DEVICES": gpu} if gpu else {}
         orders, self.orders = Pipe(duplex=False)
         self.replies, replies = Pipe(duplex=False)
         with orders, replies:
@@ -91,7 +117,7 @@ class _Worker:
                     stdin=orders.fileno(),
                     stdout=replies.fileno(),
                     stderr=self._errors,
-                    env=os.environ | environment_of(threads) | {"PYTHONPATH": path},
+                    env=os.environ | environment_of(threads) | {"PYTHONPATH": path} | own_gpu,
                     # In a session of its own: Ctrl-C is for the driver, which then stops its workers in order.
                     start_new_session=True,
                 )

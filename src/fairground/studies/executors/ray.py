@@ -24,18 +24,24 @@ _ray: Any = ray
 
 
 class RayExecutor(WorkerExecutor):
-    """Workers are tasks of a cluster, each with `threads` processors and `gpus` accelerators, a part of one if below 1.
+    """Workers are tasks of a cluster, each with `threads` processors and `gpus_per_run` GPUs.
 
     `address` is that of the cluster; without one, it is the cluster this machine belongs to.
     """
 
     def __init__(
-        self, job: str, *, gpus: float = 0.0, address: str | None = None, node_wait: float = 300.0, **settings: Any
+        self,
+        job: str,
+        *,
+        gpus_per_run: float = 0.0,
+        address: str | None = None,
+        node_wait: float = 300.0,
+        **settings: Any,
     ) -> None:
         super().__init__(job, **settings)
-        require(gpus >= 0, f"gpus must be 0 or more; got {gpus}")
+        require(gpus_per_run >= 0, f"gpus_per_run must be 0 or more; got {gpus_per_run}")
         require(node_wait >= 0, f"node_wait must be 0 seconds or more; got {node_wait}")
-        self._gpus, self._node_wait = gpus, node_wait
+        self._gpus, self._node_wait = gpus_per_run, node_wait
         self._is_ours = not ray.is_initialized()
         if self._is_ours:
             _join(address or "auto")
@@ -43,10 +49,14 @@ class RayExecutor(WorkerExecutor):
         most = {kind: max((node.get(kind, 0) for node in nodes), default=0) for kind in ("CPU", "GPU")}
         require(
             self._has_room(nodes),
-            f"no node of the cluster has room for a worker of {self._threads} processors and {gpus:g} accelerators: "
+            f"no node of the cluster has room for a worker of {self._threads} processors and {gpus_per_run:g} GPUs: "
             f"the most on one node are {most['CPU']:g} and {most['GPU']:g}",
         )
-        self._task: Any = ray.remote(num_cpus=self._threads, num_gpus=gpus, max_retries=0)(_perform)
+        if most["GPU"] and not gpus_per_run and self._device == "auto":
+            # Ray gives such tasks no GPU of their own: they would all take the first one.
+            self._device = "cpu"
+            self._watch({"kind": "note", "note": "the cluster's GPUs stay idle: --gpus-per-run 1 gives each run one"})
+        self._task: Any = ray.remote(num_cpus=self._threads, num_gpus=gpus_per_run, max_retries=0)(_perform)
         # On the driver's own node: any other may be lost, and the events with it.
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self._events = Queue(actor_options={"num_cpus": 0, "scheduling_strategy": here})
@@ -95,7 +105,7 @@ class RayExecutor(WorkerExecutor):
         require(
             now - self._had_room <= self._node_wait,
             f"no node of the cluster has had room for a worker of {self._threads} processors and {self._gpus:g} "
-            f"accelerators for {self._node_wait:g} seconds (--node-wait). Checkpoints and records are safe: "
+            f"GPUs for {self._node_wait:g} seconds (--node-wait). Checkpoints and records are safe: "
             "start a node and run the same command again",
             ClusterError,
         )
