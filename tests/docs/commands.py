@@ -24,6 +24,7 @@ NOT_HERE = (
     "CUB_200_2011",
     "part_of_cub",
     "results.csv",
+    "history.csv",
     "/data/runs",
     "other_machine.zip",
     "new_photos",

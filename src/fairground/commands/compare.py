@@ -107,7 +107,10 @@ def comparison_of(
     known = {folder.path.name: folder for folder in folders if folder.path.is_dir()}
     result = comparison_text.compare_records(records, over=generality, folders=known, **settings)
     # A run named alone, although its method was run more often.
-    named, hints = {record.name for record in records}, []
+    named, hints = {record.name for record in records}, list[str]()
+    shown = {record.name for row in result.imported for record in row.method.records}
+    if others := _names_of_data(record for record in records if record.is_imported and record.name not in shown):
+        hints.append(f"imported results on other data sets are left out: {', '.join(others)}")
     for finished in (Store(home).names_by_method(state="done") for home in homes):
         for method in dict.fromkeys(record.method for record in records):
             if n := len(set(finished.get(method, ())) - named):
@@ -182,7 +185,7 @@ def _compare_over_datasets(records: Iterable[RunRecord], home: Path, metric: str
     groups: dict[str, dict[str, list[RunRecord]]] = {}
     for record in records:
         # Joined models are not repeats of single ones.
-        if "ensemble" not in record.spec:
+        if "ensemble" not in record.spec and not record.is_imported:
             data, protocol = section_key(record)
             groups.setdefault(data, {}).setdefault(protocol, []).append(record)
     found = {}

@@ -225,7 +225,6 @@ def get_command(
         command += " data.subset=true" if settings["subset"] else ""
         lines = [f"{name} is in {folder}", Verbatim(f"next: {command}")]
         return Answer({"folder": str(folder), "next": command}, lines)
-
     lines = []
     for key, one in loading.DOWNLOADS.items():
         lines.append(f"{key}: {declared('datasets', key, 'title', key)}; licence: {one.licence}")
@@ -234,7 +233,8 @@ def get_command(
             size = _size(file.n_bytes) if file.n_bytes else "size not known"
             lines.append(Verbatim(f"  {file.file}, {size}, {file.address or 'by --from only'}"))
             lines.append(Verbatim(f"    {sums[0] if sums else 'checksum not known'}"))
-    return Answer({name: asdict(one) for name, one in loading.DOWNLOADS.items()}, lines)
+    plain = {key: [[file._asdict() for file in way] for way in one.ways] for key, one in loading.DOWNLOADS.items()}
+    return Answer(plain, lines)
 
 
 def caches(

@@ -35,7 +35,7 @@ COMMANDS = {
     "index": ("index:COMMANDS", "Make a collection searchable."),
     "query": ("query:query", "Find the class and nearest images of a picture."),
     "list": ("list:list_things", "List components, runs, protocols or rules."),
-    "runs": ("runs:COMMANDS", "List or remove runs."),
+    "runs": ("runs:COMMANDS", "List, import or remove runs."),
     "show": ("show:show", "Show one run: its settings, course and scores."),
     "protocol": ("protocol:protocol", "Print a protocol in full."),
     "published": ("published:published", "Show the numbers printed in the papers."),

@@ -1,4 +1,4 @@
-"""List or remove runs. In Python: runs as objects, found by their settings."""
+"""List, import or remove runs. In Python: runs as objects, found by their settings."""
 
 import os
 from collections import UserList
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from fairground.commands import HOME, Answer, Home, home_folder, list_runs
+from fairground.commands import HOME, Answer, Home, home_argument, home_folder, list_runs, plural
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.errors import require
-from fairground.records import EpochRow, RunFolder, RunRecord, State, Store
-from fairground.spec import ROOM_OF, canonical, nearest
+from fairground.records import EpochRow, RunFolder, RunRecord, State, Store, records_of_csv
+from fairground.spec import ROOM_OF, canonical, nearest, parse_overrides
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -139,6 +139,36 @@ def _settings(record: RunRecord) -> dict[str, Any]:
     return found
 
 
+def import_runs(
+    file: Annotated[Path, "FILE", "A CSV file with one row per run, or an export of Weights & Biases."],
+    words: Annotated[
+        Sequence[str], "[COLUMN=THEIRS]...", "What the file calls otherwise or does not say: dataset=cub200 loss=crit"
+    ] = (),
+    percent: Annotated[bool, "The file has per cent; 63.2 is then 0.632."] = False,
+    home: Home = HOME,
+) -> Answer:
+    """Import results of others; they stand in tables, marked as imported, and no verdict is made on them.
+
+    Columns: method or loss, dataset, perhaps seed and protocol, and metrics such as recall@1. Of a history with a
+    column step, the last row of each run counts. Runs of a protocol stand on its page of the report.
+
+    Examples: fairground runs import results.csv --percent ·
+    fairground runs import history.csv method=margin dataset=cub200 recall@1=e_recall@1
+    """
+    records, unused = records_of_csv(file, parse_overrides(words), is_percent=percent)
+    store = Store(home)
+    new = [record for record in records if not RunFolder(home, record.name).record.exists()]
+    for record in (record for record in records if record not in new):
+        is_same = store.get(record.name).digits() == record.digits()
+        hint = f"delete it first with `fairground runs remove {record.name}{home_argument(home)}`"
+        require(is_same, f"{record.name} was imported before with other scores: {hint}")
+    store.append_all(new)
+    lines = [f"{plural(len(new), 'run')} imported, {len(records) - len(new)} were there already"]
+    lines += [f"columns not used: {', '.join(unused)}"] if unused else []
+    lines += [f"next: fairground compare{home_argument(home)}"]
+    return Answer({"runs": [record.name for record in records], "columns_not_used": unused}, lines)
+
+
 def remove(
     names: Annotated[list[str], "RUN...", "Names of runs, or the beginnings of them."], home: Home = HOME
 ) -> Answer:
@@ -151,4 +181,4 @@ def remove(
     return Answer({"removed": removed}, [f"removed run {name}" for name in removed])
 
 
-COMMANDS = {"list": list_runs, "remove": remove}
+COMMANDS = {"list": list_runs, "import": import_runs, "remove": remove}

@@ -31,8 +31,7 @@ def record_lines(record: "RunRecord") -> Iterator[str]:
 
     about = f"{spec.method_name(record.spec)} on {spec.data_name(record.spec['data'])}"
     yield f"run {record.name}: {about}, seed {record.spec['seed']}, {record.state}"
-    if record.failure:
-        yield f"  {record.failure}"
+    yield from [f"  {record.failure}"] * bool(record.failure)
     for row in record.epochs:
         trained = "untrained" if row.loss is None else f"loss {row.loss:.4f}"
         mark = "<-\xa0selected" if row.epoch == record.best_epoch else ""
@@ -50,6 +49,8 @@ def record_lines(record: "RunRecord") -> Iterator[str]:
         yield f"  note: {note}"
     for finding in record.findings:
         yield f"  doctor: {finding.text}"
+    if record.is_imported:
+        return
     origin = record.provenance
     memory, threads = origin.peak_memory_bytes / 2**20, plural(origin.threads, "thread")
     cpu = f" ({origin.cpu_seconds:.1f} s of CPU time)" if origin.cpu_seconds else ""

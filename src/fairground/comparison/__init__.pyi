@@ -36,6 +36,7 @@ from fairground.comparison.fairness_flags import by_a_weak_metric
 from fairground.comparison.fairness_flags import check_fairness
 from fairground.comparison.fairness_flags import clustered_once
 from fairground.comparison.fairness_flags import images_per_class
+from fairground.comparison.fairness_flags import imported_numbers
 from fairground.comparison.fairness_flags import measured_raw
 from fairground.comparison.fairness_flags import not_trained
 from fairground.comparison.fairness_flags import on_a_bound
@@ -187,6 +188,7 @@ __all__ = [
     "friedman_p",
     "generality_of",
     "images_per_class",
+    "imported_numbers",
     "in_question",
     "interquartile_means",
     "is_complete",

@@ -71,8 +71,12 @@ def check_fairness(
     metric: str,
     split: SplitName = "test",
     comparison: Comparison | None = None,
+    imported: Sequence[str] = (),
 ) -> FairnessResult:
-    """Apply every rule and flag to the runs of each method, given under its label; `comparison` is what is claimed."""
+    """Apply every rule and flag to the runs of each method, given under its label; `comparison` is what is claimed.
+
+    `imported` are methods in the same table whose numbers are others'.
+    """
     require(len(methods) > 0, "there is nothing to compare: no method was given")
     for label, records in methods.items():
         require(len(records) > 0, f"method '{label}' has no runs")
@@ -81,6 +85,7 @@ def check_fairness(
         metric=metric,
         split=split,
         comparison=comparison,
+        imported=tuple(imported),
     )
     flags = [
         Flag(flag=rule.name, methods=concerned, text=text, why=why)
@@ -92,6 +97,13 @@ def check_fairness(
 
 def _flag(name: str, raised_when: str) -> Callable[[Callable[[Evidence], Found]], None]:
     return lambda find: FLAGS.append(FlagRule(name, raised_when, find))
+
+
+@_flag("imported", "numbers of others stand in the table")
+def imported_numbers(evidence: Evidence) -> Found:
+    if evidence.imported:
+        text = f"Imported, so that no rule can be checked: {', '.join(evidence.imported)}."
+        yield evidence.imported, text, "Another protocol can explain any difference to them (MLRC 2.1)."
 
 
 @_flag("test_selection", "the test split selected, or no validation score shows that it did not (MLRC 2.3)")

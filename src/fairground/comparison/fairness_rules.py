@@ -33,6 +33,8 @@ class Evidence:
     metric: str
     split: SplitName = "test"
     comparison: Comparison | None = None
+    #: methods in the table whose numbers are others': no rule can be applied to them
+    imported: tuple[str, ...] = ()
 
     @cached_property
     def done(self) -> Mapping[str, tuple[RunRecord, ...]]:

@@ -13,9 +13,9 @@ import tarfile
 import tomllib
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
@@ -26,13 +26,10 @@ from fairground.files import cannot_write, held, open_file
 
 #: takes what is being done, how much is done, and of how much
 Tell = Callable[[str, int, int], None]
-_BLOCK = 2**20
-_SILENCE = 60.0
-_PLAIN = (".mat", ".txt")
+_BLOCK, _SILENCE = 2**20, 60.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Archive:
+class Archive(NamedTuple):
     """A file as published; what is not known of it is empty."""
 
     file: str
@@ -42,12 +39,8 @@ class Archive:
     md5: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Download:
-    """A data set in one or more `ways`, each the files that make it whole; the first way is fetched.
-
-    `by_hand` says what to do where the files have no address.
-    """
+class Download(NamedTuple):
+    """A data set in one or more `ways`, each the files that make it whole, and what to do if they have no address."""
 
     ways: tuple[tuple[Archive, ...], ...]
     licence: str
@@ -172,7 +165,7 @@ def _unpack(archive: Archive, file: Path, into: Path, tell: Tell) -> None:
     """Unpack a tar or zip archive, of which nothing may lie outside `into`; copy a file that is not an archive."""
     doing, of = f"unpacking {archive.file} (MB)", _size(file) // 10**6
     try:
-        if archive.file.endswith(_PLAIN):
+        if archive.file.endswith((".mat", ".txt")):
             shutil.copyfile(file, into / archive.file)
         elif zipfile.is_zipfile(file):
             with zipfile.ZipFile(file) as packed:

@@ -210,9 +210,9 @@ def _not_comparable(row: PublishedRow, why: str, **intervals: Interval | None) -
 
 
 def repeats_of(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
-    """Group runs that differ in nothing but seed and fold, in the order of first appearance."""
+    """Group our own runs that differ in nothing but seed and fold, in the order of first appearance."""
     groups: dict[str, list[RunRecord]] = {}
-    for record in records:
+    for record in (record for record in records if not record.is_imported):
         groups.setdefault(canonical_json(without_fold(record.spec) | {"seed": None}), []).append(record)
     return list(groups.values())
 

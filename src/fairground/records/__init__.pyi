@@ -16,6 +16,8 @@ from fairground.records.current_record import outcome_of
 from fairground.records.find_run import folder_names
 from fairground.records.find_run import resolve_run
 from fairground.records.find_run import resolved
+from fairground.records.imported_runs import COLUMNS
+from fairground.records.imported_runs import records_of_csv
 from fairground.records.provenance import Clock
 from fairground.records.provenance import PACKAGES
 from fairground.records.provenance import code_version
@@ -56,6 +58,7 @@ from fairground.records.training_events import StagesCached
 __all__ = [
     "AGAIN",
     "BatchTrained",
+    "COLUMNS",
     "ChangedError",
     "Clock",
     "Content",
@@ -101,6 +104,7 @@ __all__ = [
     "one_of_each_spec",
     "outcome_of",
     "read_arrays",
+    "records_of_csv",
     "require_unchanged",
     "resolve_run",
     "resolved",

@@ -94,15 +94,15 @@ class Provenance:
     `device` is the kind that trained it, cpu or cuda for example; `device_details` are its model, driver and libraries.
     """
 
-    fairground: str
-    packages: Mapping[str, str]
-    hardware: str
-    threads: int
-    data_fingerprint: str
-    split_fingerprint: str
-    started: str
-    wall_seconds: float
-    peak_memory_bytes: int
+    fairground: str = ""
+    packages: Mapping[str, str] = field(default_factory=dict)
+    hardware: str = ""
+    threads: int = 0
+    data_fingerprint: str = ""
+    split_fingerprint: str = ""
+    started: str = ""
+    wall_seconds: float = 0.0
+    peak_memory_bytes: int = 0
     cpu_seconds: float = 0.0
     device: str = "cpu"
     device_details: Mapping[str, str] = field(default_factory=dict)
@@ -128,12 +128,12 @@ class RunRecord:
     name: str
     method: str
     spec: Mapping[str, Value]
-    state: State
-    epochs: tuple[EpochRow, ...]
-    best_epoch: int | None
+    state: State = "done"
+    epochs: tuple[EpochRow, ...] = ()
+    best_epoch: int | None = None
     scores: tuple[Score, ...]
-    notes: tuple[str, ...]
-    failure: str | None
+    notes: tuple[str, ...] = ()
+    failure: str | None = None
     provenance: Provenance
     findings: tuple[Finding, ...] = ()
     selection: Selection | None = None
@@ -187,6 +187,11 @@ class RunRecord:
         """Whether the run is a trial of a search: its test split is never opened."""
         evaluation = self.spec.get("evaluation")
         return isinstance(evaluation, Mapping) and evaluation.get("test") is False
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether the scores are others', read from a file: nothing of how they were made can be checked."""
+        return "imported" in self.spec
 
     @property
     def is_untrained(self) -> bool:

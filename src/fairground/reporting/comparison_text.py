@@ -32,7 +32,10 @@ def compare_records(
     classes = ClassScores(records=kept, folders=folders or {})
     joined, has_all = join_folds(kept), metric is None
     table = ResultTable.from_records(joined, primary=metric, has_all_metrics=has_all, classes=classes, **settings)
-    require(bool(table.comparisons), "no run has finished, so there is nothing to compare")
+    nothing = (
+        "all of these runs are imported, and no verdict is made on them" if table.imported else "no run has finished"
+    )
+    require(bool(table.comparisons), f"{nothing}, so there is nothing to compare")
     return table.shown()
 
 
@@ -92,7 +95,7 @@ def pairs_to_read(comparison: Comparison) -> list[Pair]:
 def plain(table: ResultTable, *, is_shown: bool = True) -> dict[str, Any]:
     """Return everything as JSON-ready data; rows and verdicts only when they may be shown."""
     rows, level = [], table.comparison.level
-    for row in table.rows if is_shown else ():
+    for row in (*table.rows, *table.imported) if is_shown else ():
         scores: dict[str, object] = {}
         for metric, span in ((metric, cell.interval) for metric, cell in row.cells.items()):
             ends = {key: getattr(span, key) for key in ("mean", "low", "high", "n")} if span is not None else {}

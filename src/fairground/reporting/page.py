@@ -104,7 +104,8 @@ def inputs_of(runs: RunSet) -> dict[SectionKey, FigureInputs]:
         joined = tuple(join_folds(some.records))
         names = names_of_joined(some.records, joined, some.names)
         table = ResultTable.from_records(joined, names=names, primary=some.metric).shown()
-        found[key] = FigureInputs(key=key, runs=replace(some, records=joined), folds=some.records, table=table)
+        own, folds = (tuple(r for r in found if not r.is_imported) for found in (joined, some.records))
+        found[key] = FigureInputs(key=key, runs=replace(some, records=own), folds=folds, table=table)
     for (data, protocol), inputs in found.items():
         concatenated = found.get((data, ensemble_protocol(protocol)))
         if concatenated is not None and concatenated.table.comparisons:
@@ -125,6 +126,7 @@ def _section(anchor: str, inputs: FigureInputs, others: Mapping[SectionKey, Figu
     labels = _labels(repeats, table)
     generality = _generality(inputs)
     unfair = None if table.is_fair else table.fairness.refusal()
+    beside = " Imported results are not part of this: how they were made cannot be checked."
     figures = [(figure, figure.svg(anchor)) for figure in figures_of(inputs)]
     return {
         "anchor": anchor,
@@ -135,7 +137,8 @@ def _section(anchor: str, inputs: FigureInputs, others: Mapping[SectionKey, Figu
         "table": table,
         "caption": table_formats.caption(table),
         "question": sentences.question_of(table, inputs.dataset, models),
-        "headline": sentences.headline_of(table, unfair=unfair, generality=generality),
+        "headline": sentences.headline_of(table, unfair=unfair, generality=generality)
+        + (beside if table.rows and table.imported else ""),
         "card": _card([flatten(record.spec) for record in one_of_each_spec(inputs.folds)]),
         "scores": score_panel(table),
         "curves": curves_of(table),
@@ -171,8 +174,8 @@ def _generality(inputs: FigureInputs) -> Generality | None:
 
 def _labels(repeats: Iterable[Sequence[RunRecord]], table: ResultTable) -> dict[str, str]:
     """Return each run's method by the name of the run, also of runs whose folds were averaged."""
-    known = {record.name: row.label for row in table.rows for record in row.method.records}
-    found: dict[str, str] = {}
+    known = {record.name: row.label for row in (*table.rows, *table.imported) for record in row.method.records}
+    found = {record.name: row.label for row in table.imported for record in row.method.records}
     for group in repeats:
         label = next((known[run.name] for run in group if run.name in known), "?")
         found |= {run.name: known.get(run.name, label) for run in group}
@@ -224,7 +227,7 @@ def _run_galleries(sections: Sequence[Mapping[str, Any]], runs: RunSet) -> tuple
 def _counts(records: Sequence[RunRecord], rows: Sequence[TableRow]) -> dict[str, str]:
     """Return how much work the page is about; concatenated models were trained as single ones."""
     seeds = sorted({row.n_done for row in rows})
-    trained = [record for record in records if "ensemble" not in record.spec]
+    trained = [record for record in records if "ensemble" not in record.spec and not record.is_imported]
     n_methods = len({row.label.removeprefix(UNFAIR) for row in rows})
     work = "of measuring" if all(record.is_untrained for record in trained) else "of training"
     return {
@@ -237,8 +240,7 @@ def _counts(records: Sequence[RunRecord], rows: Sequence[TableRow]) -> dict[str,
 
 def _versions(records: Sequence[RunRecord]) -> dict[str, str]:
     found: dict[str, dict[str, None]] = {}
-    for record in records:
-        origin = record.provenance
+    for origin in (record.provenance for record in records if not record.is_imported):
         versions = {
             "fairground": origin.fairground,
             **origin.packages,

@@ -16,7 +16,7 @@ from fairground.comparison.comparison_result import LEVEL, Comparison, Generalit
 from fairground.errors import InputError, require
 from fairground.records.record import RunRecord, SplitName
 from fairground.reporting import ClassScores, Mark, Method, marks_of, methods_of
-from fairground.spec import SeedProcedure, in_unit, nearest
+from fairground.spec import SeedProcedure, data_name, flatten, in_unit, nearest
 from fairground.studies.final_runs import WaveStatus, wave_of
 
 #: what every row and verdict of an unfair table begins with
@@ -69,6 +69,7 @@ class ResultTable:
 
     `higher_is_better` is None for a metric that does not declare a direction. `comparisons` are those of the metrics
     that a finished run has; `waves` is there if seeds were added in waves. `methods` are in the order of their runs.
+    `imported` are rows of others' numbers on the same data, which are shown and take no part in anything else.
     """
 
     metrics: tuple[str, ...]
@@ -80,6 +81,7 @@ class ResultTable:
     comparisons: Mapping[str, Comparison]
     methods: tuple[Method, ...]
     waves: WaveStatus | None = None
+    imported: tuple[TableRow, ...] = ()
 
     @classmethod
     def from_records(
@@ -100,10 +102,13 @@ class ResultTable:
         difference that does not matter, in the unit shown; half a point by default. `over` is what intervals hold over,
         from `classes` where that is not seeds alone; metrics without scores per class are then left out.
         """
-        methods = methods_of(records, names)
-        is_opened = any(one == "test" for method in methods for _, one in method.scored)
+        kept = tuple(records)
+        methods = methods_of([record for record in kept if not record.is_imported], names)
+        imported = _imported_methods(kept)
+        is_opened = any(one == "test" for method in methods or imported for _, one in method.scored)
         split: SplitName = "test" if is_opened else "validation"
-        known = list(dict.fromkeys(metric for method in methods for metric, one in method.scored if one == split))
+        shown = methods or imported
+        known = list(dict.fromkeys(metric for method in shown for metric, one in method.scored if one == split))
         if primary is not None:
             hint = f"{nearest(primary, known)} There are {', '.join(known)}."
             require(primary in known, f"no {split} score '{primary}' in these runs.{hint}")
@@ -149,6 +154,7 @@ class ResultTable:
             rows=tuple(rows),
             comparisons=comparisons,
             methods=tuple(methods),
+            imported=tuple(_imported_row(method, metrics, split) for method in imported),
         )
 
     def values(self) -> dict[str, dict[int, float]]:
@@ -182,6 +188,7 @@ class ResultTable:
             metric=self.primary,
             split=self.split,
             comparison=found if self.has_direction else None,
+            imported=[row.label for row in self.imported],
         )
 
     @property
@@ -209,6 +216,22 @@ class ResultTable:
     @property
     def has_marks(self) -> bool:
         return any(cell.mark for row in self.rows for cell in row.cells.values())
+
+
+def _imported_methods(records: Sequence[RunRecord]) -> list[Method]:
+    """Return the methods that were imported, of the data sets that our own runs are on if there are any."""
+    ours = {data_name(record.spec.get("data")) for record in records if not record.is_imported}
+    found = [r for r in records if r.is_imported and (not ours or data_name(r.spec.get("data")) in ours)]
+    return methods_of(found, {r.method: f"{flatten(r.spec)['imported.method']} (imported)" for r in found})
+
+
+def _imported_row(method: Method, metrics: Sequence[str], split: SplitName) -> TableRow:
+    cells = {}
+    for metric in metrics:
+        values = tuple(method.values(metric, split))
+        mean = Interval(mean=fmean(values), low=None, high=None, n=len(values)) if values else None
+        cells[metric] = TableCell(values=values, interval=mean, mark="")
+    return TableRow(method=method, cells=cells)
 
 
 def _selected_by(methods: Sequence[Method], metrics: Sequence[str]) -> str:

@@ -51,11 +51,19 @@ class RunSet:
         return cls(records=kept, folders=found, names=names or {}, title=title)
 
     def sections(self) -> "dict[SectionKey, RunSet]":
-        """Divide the runs by data set and protocol, which never share a table."""
+        """Divide the runs by data set and protocol, which never share a table.
+
+        Imported runs that name no protocol stand in every section of their data set.
+        """
         groups: dict[SectionKey, list[RunRecord]] = {}
         keys = {run.text_without_seed: section_key(run) for run in one_of_each_spec(self.records)}
         for record in self.records:
             groups.setdefault(keys[record.text_without_seed], []).append(record)
+        for key in [key for key in groups if key[1] == "imported"]:
+            if own := [other for other in groups if other[0] == key[0] and other != key]:
+                some = groups.pop(key)
+                for other in own:
+                    groups[other] += some
         return {key: replace(self, records=tuple(records)) for key, records in groups.items()}
 
 

@@ -29,10 +29,10 @@ class Note(NamedTuple):
 
 
 def question_of(table: ResultTable, dataset: str, models: Models = "") -> str:
-    which = _MODELS[models]
-    if len(table.rows) == 1:
-        return f"How well does {table.rows[0].label} retrieve unseen classes of {dataset}?{which}"
-    return f"Which of these {len(table.rows)} methods best retrieves unseen classes of {dataset}?{which}"
+    which, rows = _MODELS[models], table.rows or table.imported
+    if len(rows) == 1:
+        return f"How well does {rows[0].label} retrieve unseen classes of {dataset}?{which}"
+    return f"Which of these {len(rows)} methods best retrieves unseen classes of {dataset}?{which}"
 
 
 def headline_of(table: ResultTable, *, unfair: str | None = None, generality: Generality | None = None) -> str:
@@ -41,6 +41,8 @@ def headline_of(table: ResultTable, *, unfair: str | None = None, generality: Ge
     `unfair` says why the runs may not be compared. `generality` is there where runs kept their scores per test class.
     """
     ranked = [row for row in table.rows if table.primary and row.cells[table.primary].interval is not None]
+    if not ranked and table.imported:
+        return "All results are imported, so no method can be called better."
     if not ranked:
         return "No run has finished, so there is no result yet."
     where = "" if table.split == "test" else f" on the {table.split} classes (the test classes are still sealed)"

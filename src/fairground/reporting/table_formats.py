@@ -21,7 +21,7 @@ def text(table: ResultTable, *, width: int | None = None) -> str:
 def _grid(table: ResultTable, escape: Callable[[str], str] = str) -> list[list[str]]:
     """Return the headings, then each method's name, number of runs and cells."""
     grid = [[escape(name) for name in ("method", "n", *map(heading, table.metrics))]]
-    for row in table.rows:
+    for row in (*table.rows, *table.imported):
         count = str(row.n_done) if row.n_done == row.n_runs else f"{row.n_done} of {row.n_runs}"
         write = _latex_cell if escape is _escape_latex else _cell
         grid.append([escape(row.label), count, *(write(metric, row.cells[metric]) for metric in table.metrics)])
@@ -79,7 +79,7 @@ def csv_text(table: ResultTable) -> str:
     writer = csv.writer(out, lineterminator="\n")
     columns = [f"{metric} {part}" for metric in table.metrics for part in ("mean", "low", "high")]
     writer.writerow(["method", "runs done", "runs", "split", "level", *columns])
-    for row in table.rows:
+    for row in (*table.rows, *table.imported):
         numbers: list[float | None] = []
         for metric in table.metrics:
             interval = row.cells[metric].interval
@@ -98,8 +98,9 @@ def latex(table: ResultTable) -> str:
 def caption(table: ResultTable) -> str:
     """Return what a reader must know to read the numbers of a table."""
     counts = sorted({row.n_done for row in table.rows if row.n_done})
+    others = "Imported: numbers of others, as they give them; no verdict is made on them." if table.imported else ""
     if not counts:
-        return "No run has finished, so there is no score."
+        return others or "No run has finished, so there is no score."
     shares = "in per cent, " if all(is_share(metric) for metric in table.metrics) else ""
     seeds = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
     spread = f"mean ± half of the {100 * table.level:g} % interval" if counts[-1] > 1 else "single runs, no interval"
@@ -107,7 +108,7 @@ def caption(table: ResultTable) -> str:
     methods = [method for found in table.comparisons.values() for method in found.methods]
     is_adjusted = any(abs(method.mean - method.average) > 1e-9 * abs(method.average) for method in methods)
     adjusted = "Means are adjusted for the seeds that some methods lack." if is_adjusted else ""
-    return " ".join(part for part in (text, adjusted, legend(table)) if part)
+    return " ".join(part for part in (text, adjusted, legend(table), others) if part)
 
 
 def legend(table: ResultTable) -> str:
