@@ -231,8 +231,8 @@ def get_command(
         for file in (file for way in one.ways for file in way):
             sums = [f"{kind} {value}" for kind, value in (("SHA-256", file.sha256), ("MD5", file.md5)) if value]
             size = _size(file.n_bytes) if file.n_bytes else "size not known"
-            lines.append(Verbatim(f"  {file.file}, {size}, {file.address or 'by --from only'}"))
-            lines.append(Verbatim(f"    {sums[0] if sums else 'checksum not known'}"))
+            known = sums[0] if sums else "checksum not known"
+            lines.append(Verbatim(f"  {file.file}, {size}, {file.address or 'by --from only'}\n    {known}"))
     plain = {key: [[file._asdict() for file in way] for way in one.ways] for key, one in loading.DOWNLOADS.items()}
     return Answer(plain, lines)
 

@@ -21,8 +21,8 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 from zlib import error as ZlibError
 
-from fairground.errors import DataError, FairgroundError, StoreError, require
-from fairground.files import cannot_write, held, open_file
+from fairground.errors import DataError, FairgroundError, require
+from fairground.files import held, open_file
 
 #: takes what is being done, how much is done, and of how much
 Tell = Callable[[str, int, int], None]
@@ -75,25 +75,22 @@ def fetch_dataset(files: Mapping[Archive, str], target: Path, *, check: Callable
     """Fetch and unpack files into the folder `target`; `check` refuses a folder that is not the data set."""
     work = target.with_name(f"{target.name}.download")
     unpacked = work / "unpacked"
-    try:
-        work.mkdir(parents=True, exist_ok=True)
-        with held(work / "lock", f"the download into {work}"):
-            try:
-                shutil.rmtree(unpacked, ignore_errors=True)
-                unpacked.mkdir()
-                for archive, source in files.items():
-                    _place(archive, source, work, unpacked, tell)
-                # An archive often has one folder and all else in it.
-                inside = [entry for entry in unpacked.iterdir() if entry.name != "__MACOSX"]
-                top = inside[0] if len(inside) == 1 and inside[0].is_dir() else unpacked
-                check(top)
-                top.rename(target)
-                for part in work.glob("*.part"):
-                    part.unlink()
-            finally:
-                shutil.rmtree(unpacked if any(work.glob("*.part")) else work, ignore_errors=True)
-    except OSError as failure:
-        raise StoreError(cannot_write(work, failure)) from failure
+    work.mkdir(parents=True, exist_ok=True)
+    with held(work / "lock", f"the download into {work}"):
+        try:
+            shutil.rmtree(unpacked, ignore_errors=True)
+            unpacked.mkdir()
+            for archive, source in files.items():
+                _place(archive, source, work, unpacked, tell)
+            # An archive often has one folder and all else in it.
+            inside = [entry for entry in unpacked.iterdir() if entry.name != "__MACOSX"]
+            top = inside[0] if len(inside) == 1 and inside[0].is_dir() else unpacked
+            check(top)
+            top.rename(target)
+            for part in work.glob("*.part"):
+                part.unlink()
+        finally:
+            shutil.rmtree(unpacked if any(work.glob("*.part")) else work, ignore_errors=True)
 
 
 def _place(archive: Archive, source: str, work: Path, into: Path, tell: Tell) -> None:
