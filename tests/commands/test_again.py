@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import fairground as fg
+from fairground.files import read_with_digest, write_with_digest
 from fairground.records.run_folder import RunFolder, locked
 from fairground.records.store import Store
 from fairground.spec import parse_overrides
@@ -156,6 +157,33 @@ def test_runs_are_removed_whole_and_not_while_they_are_trained(tmp_path, capsys)
     assert not RunFolder(tmp_path, name).path.exists()
     assert json.loads(output_of(capsys, "runs", "--home", str(tmp_path), "--json")) == {}
     assert json.loads(output_of(capsys, *words, "--json"))["name"] == name
+
+
+def test_evaluate_says_what_contradicts_the_record(folder, tmp_path, capsys):
+    words = ("train", *SMALL, "data=folder", f"data.root={json.dumps(str(folder))}", "--home", str(tmp_path), "--quiet")
+    name = json.loads(output_of(capsys, *words, "--json"))["name"]
+    measure = ("evaluate", name, "--split", "test", "--home", str(tmp_path), "--quiet")
+    assert fairground(*measure) == 0
+    assert "contradict" not in capsys.readouterr().err
+    path = RunFolder(tmp_path, name).record
+    forged = read_with_digest(path)
+    for score in forged["scores"]:
+        score["value"] = 0.99 if score["metric"] == "recall@1" else score["value"]
+    write_with_digest(path, forged)
+    assert fairground(*measure) == 0
+    told = capsys.readouterr().err
+    assert f"the scores of run {name} on test contradict its record: recall@1 " in told
+    assert "instead of 0.99" in told
+    (event,) = Store(tmp_path).events(kind="disagreement")
+    assert "recall@1" in event.detail
+    relabel(folder)
+    assert fairground(*measure) == 0
+    told = capsys.readouterr().err
+    assert f"run {name} was made with other content: data fingerprint was" in told
+    assert "contradict" not in told
+    forged["scores"][-1]["value"] = 2.5
+    write_with_digest(path, forged)
+    assert "cannot be 2.5; the record is left out" in output_of(capsys, "compare", "--home", str(tmp_path), code=2)
 
 
 def test_a_study_does_not_mix_contents(edit, tmp_path, capsys):

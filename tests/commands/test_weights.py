@@ -4,6 +4,7 @@ import hashlib
 import json
 
 import pytest
+import safetensors.torch
 import torch
 from typer.testing import CliRunner
 
@@ -58,6 +59,13 @@ def test_a_published_file_is_known_by_its_hash_whatever_its_name(tmp_path, monke
 
 
 def test_a_file_that_fits_nothing_says_so(tmp_path):
+    file = tmp_path / "mine.safetensors"
+    safetensors.torch.save_file({"a": torch.zeros(2)}, file)
+    assert "mine.safetensors is not a published file, and fits no trunk" in run("check", str(file), code=2)
+
+
+def test_a_pickle_that_no_publisher_vouches_for_is_not_opened(tmp_path, monkeypatch):
     file = tmp_path / "mine.pth"
     torch.save({"a": torch.zeros(2)}, file)
-    assert "mine.pth is not a published file, and fits no trunk" in run("check", str(file), code=2)
+    monkeypatch.setattr(torch, "load", None)
+    assert "not opened: a pickle could run code" in run("check", str(file), code=2)

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -59,13 +61,34 @@ def test_what_is_left_out_is_noted(tmp_path):
     )
 
 
-def test_links_are_followed_but_loops_are_not(tmp_path):
-    class_folders(tmp_path / "data", ["a"], per_class=2)
+def test_links_are_followed_once(tmp_path):
+    class_folders(tmp_path / "data", ["a", "c"], per_class=2)
     class_folders(tmp_path / "elsewhere", ["b"], per_class=2)
-    (tmp_path / "data" / "a" / "up").symlink_to(tmp_path / "data")
-    (tmp_path / "data" / "a" / "self").symlink_to(tmp_path / "data" / "a")
     (tmp_path / "data" / "b").symlink_to(tmp_path / "elsewhere" / "b")
-    assert load(tmp_path / "data").identifiers == ("a/0.png", "a/1.png", "b/0.png", "b/1.png")
+    assert load(tmp_path / "data").identifiers == ("a/0.png", "a/1.png", "b/0.png", "b/1.png", "c/0.png", "c/1.png")
+    link = tmp_path / "data" / "a" / "link"
+    for target, sentence in (
+        (tmp_path / "data", r"a/link' leads to a folder that this one is in, .*: remove the link"),
+        (Path("/"), "a/link' leads to a folder that this one is in"),
+        (tmp_path / "data" / "a", "a/link' leads to 'a', which is read anyway, so that its images would count twice"),
+        (tmp_path / "elsewhere" / "b", "data/b' leads to 'a/link', which is read anyway"),
+        (tmp_path / "data" / "c", "data/c' leads to 'a/link', which is read anyway"),
+    ):
+        link.symlink_to(target)
+        with pytest.raises(DataError, match=sentence):
+            load(tmp_path / "data")
+        link.unlink()
+
+
+def test_links_in_circles_end_in_a_sentence(tmp_path):
+    names = [f"class {number:02}" for number in range(12)]
+    class_folders(tmp_path, names, per_class=1)
+    for name in names:
+        for other in names:
+            if other != name:
+                (tmp_path / name / other).symlink_to(tmp_path / other)
+    with pytest.raises(DataError, match="which is read anyway"):
+        load(tmp_path)
 
 
 def test_folders_without_class_folders_are_refused(tmp_path):

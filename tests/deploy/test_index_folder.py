@@ -239,6 +239,15 @@ def test_a_damaged_index_is_refused(small, file, content, complaint):
         open_index(small)
 
 
+@pytest.mark.parametrize("file", ["rows.f32", "labels.i32", "names.jsonl"])
+@pytest.mark.parametrize("inserted", [b"", bytes(64)])
+def test_changed_bytes_of_an_index_are_noticed(small, file, inserted):
+    data = (small / file).read_bytes()
+    (small / file).write_bytes(data[:40] + (inserted or bytes([data[40] ^ 1])) + data[40 + (not inserted) :])
+    with pytest.raises(DataError, match=f"is damaged .{file} does not match its checksum"):
+        open_index(small)
+
+
 def test_the_commands_from_model_to_page(exported, pictures, tmp_path):
     runner, folder = CliRunner(), str(tmp_path / "i")
     made = runner.invoke(app, ["index", str(exported), str(pictures), "-o", folder])

@@ -72,3 +72,12 @@ def test_what_is_not_a_record_is_refused(change: dict[str, object]) -> None:
     plain.pop("spec")
     with pytest.raises(StoreError, match="this is not a fairground record: 'spec'"):
         RunRecord.from_plain(plain)
+
+
+def test_a_value_outside_the_range_of_its_metric_is_refused():
+    record = make_record()
+    for metric, value in (("recall@1", 2.5), ("map@r", -0.1), ("ami", -1.1)):
+        with pytest.raises(StoreError, match=rf"{metric} cannot be {value}"):
+            replace(record, scores=(Score(metric=metric, split="test", value=value),))
+    for metric, value in (("ami", -0.1), ("map@r", 1 + 1e-9), ("my_lab:Distance", 2.5)):
+        replace(record, scores=(Score(metric=metric, split="test", value=value),))

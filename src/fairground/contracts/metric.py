@@ -155,7 +155,7 @@ class Metric:
     """Evidence in, a number out. `argument` names the setting that the part after @ gives: `recall@5` is `k=5`.
 
     A metric of this package writes these as literals, so that pages know them without importing it. `higher_is_better`
-    decides what is selected, ranked and marked; `is_share` says that it is shown in per cent.
+    decides what is selected, ranked and marked; `is_share` says that it is between `lowest` and 1, shown in per cent.
     """
 
     #: as papers print it
@@ -165,6 +165,7 @@ class Metric:
     aliases: ClassVar[tuple[str, ...]] = ()
     higher_is_better: ClassVar[bool] = True
     is_share: ClassVar[bool] = True
+    lowest: ClassVar[float] = 0.0
 
     def is_better(self, score: float, other: float) -> bool:
         """Tell whether a score is better than another, not only as good."""

@@ -8,8 +8,8 @@ Paper
     None.
 
 Departures from the paper
-    Hidden files and folders are passed over, and links that lead back to a folder above are not followed. What else is
-    left out, such as a text file among the images, is noted in the record.
+    Hidden files and folders are passed over. A link to a folder that is read anyway, or that this folder is in, is
+    refused. What else is left out, such as a text file among the images, is noted in the record.
 """
 
 import numpy as np

@@ -15,6 +15,7 @@ index as it was, and the next one overwrites what it left. A row's number is its
 
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -33,7 +34,7 @@ from fairground.spec.catalogue import nearest
 
 MARK = "index.json"
 MODEL = "model"
-_FORMAT, _VERSION = "fairground index", 3
+_FORMAT, _VERSION = "fairground index", 4
 _ROWS, _LABELS, _NAMES, _REMOVED = "rows.f32", "labels.i32", "names.jsonl", "removed.i64"
 _PICTURES, _PICTURE_ENDS = "thumbnails.bin", "thumbnails.i64"
 _FILES = (_ROWS, _LABELS, _NAMES, _REMOVED, _PICTURES, _PICTURE_ENDS)
@@ -48,7 +49,8 @@ Tell = Callable[[str, int, int], None]
 class IndexInfo:
     """The content of index.json: raw embeddings are compared by Euclidean distance, others by cosine.
 
-    `n` counts removed rows too. `sizes` is how many bytes of each file count. `left_out` names unreadable pictures.
+    `n` counts removed rows too. `sizes` is how many bytes of each file count, `sums` their checksums. `left_out` names
+    unreadable pictures.
     """
 
     width: int
@@ -56,6 +58,7 @@ class IndexInfo:
     n: int = 0
     class_names: tuple[str, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(_FILES, 0))
+    sums: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(_FILES, 0))
     left_out: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
@@ -149,6 +152,9 @@ def open_index(folder: Path | str, *, device: str = "auto") -> Index:
         is_sound = info.sizes[_ROWS] == 4 * info.n * info.width
         is_sound = is_sound and all((path / name).stat().st_size >= info.sizes[name] for name in _FILES if info.n)
         require(is_sound, "its files do not agree", DataError)
+        for name in (_ROWS, _LABELS, _NAMES, _REMOVED):
+            is_whole = zlib.crc32(_mapped(path, info, name, "u1").data) == info.sums[name]
+            require(is_whole, f"{name} does not match its checksum", DataError)
         rows = _mapped(path, info, _ROWS, "<f4").reshape(info.n, info.width)
         removed = np.unique(_mapped(path, info, _REMOVED, "<i8"))
     except (OSError, KeyError, TypeError, ValueError) as error:
@@ -244,9 +250,9 @@ def remove_from_index(folder: Path | str, *, ids: Iterable[int] = (), names: Ite
             found += here
         gone = np.unique(np.array(found, np.int64))
         require(len(gone) > 0, "name the rows to remove, by identifier or by name")
-        sizes = dict(index.info.sizes)
-        _append_bytes(index.folder, sizes, _REMOVED, [gone.astype("<i8").tobytes()])
-        replace(index.info, sizes=sizes).write(index.folder)
+        sizes, sums = dict(index.info.sizes), dict(index.info.sums)
+        _append_bytes(index.folder, sizes, sums, _REMOVED, [gone.astype("<i8").tobytes()])
+        replace(index.info, sizes=sizes, sums=sums).write(index.folder)
         return IndexChange(added=0, removed=len(gone), n=len(index) - len(gone))
 
 
@@ -271,7 +277,7 @@ def _append(
     replaced: Sequence[str] = (),
     left_out: Sequence[str] = (),
 ) -> IndexChange:
-    info, sizes = index.info, dict(index.info.sizes)
+    info, sizes, sums = index.info, dict(index.info.sizes), dict(index.info.sums)
     refusal = "the rows of this index have classes; give those of the new rows: class folders, or a table with labels"
     require(not info.class_names or classes is not None, refusal, DataError)
     # Rows added to an index without classes have none.
@@ -285,16 +291,21 @@ def _append(
             picture_ends.append(picture_ends[-1] + len(picture))
             yield picture
 
-    _append_bytes(index.folder, sizes, _ROWS, (_checked(block, info).tobytes() for block in blocks))
-    _append_bytes(index.folder, sizes, _LABELS, [np.array(labels, "<i4").tobytes()])
-    _append_bytes(index.folder, sizes, _NAMES, (json.dumps(name).encode() + b"\n" for name in names))
-    _append_bytes(index.folder, sizes, _PICTURES, measured())
-    _append_bytes(index.folder, sizes, _PICTURE_ENDS, [np.array(picture_ends[1:], "<i8").tobytes()])
+    _append_bytes(index.folder, sizes, sums, _ROWS, (_checked(block, info).tobytes() for block in blocks))
+    _append_bytes(index.folder, sizes, sums, _LABELS, [np.array(labels, "<i4").tobytes()])
+    _append_bytes(index.folder, sizes, sums, _NAMES, (json.dumps(name).encode() + b"\n" for name in names))
+    _append_bytes(index.folder, sizes, sums, _PICTURES, measured())
+    _append_bytes(index.folder, sizes, sums, _PICTURE_ENDS, [np.array(picture_ends[1:], "<i8").tobytes()])
     same = set(replaced)
     gone = [row for row in index.ids.tolist() if index.names[row] in same] if same else []
-    _append_bytes(index.folder, sizes, _REMOVED, [np.array(gone, "<i8").tobytes()])
+    _append_bytes(index.folder, sizes, sums, _REMOVED, [np.array(gone, "<i8").tobytes()])
     replace(
-        info, n=info.n + len(names), class_names=tuple(numbers), sizes=sizes, left_out=(*info.left_out, *left_out)
+        info,
+        n=info.n + len(names),
+        class_names=tuple(numbers),
+        sizes=sizes,
+        sums=sums,
+        left_out=(*info.left_out, *left_out),
     ).write(index.folder)
     return IndexChange(
         added=len(names),
@@ -313,13 +324,16 @@ def _checked(block: np.ndarray, info: IndexInfo) -> np.ndarray:
     return rows
 
 
-def _append_bytes(folder: Path, sizes: dict[str, int], name: str, blocks: Iterable[bytes]) -> None:
+def _append_bytes(
+    folder: Path, sizes: dict[str, int], sums: dict[str, int], name: str, blocks: Iterable[bytes]
+) -> None:
     """Write after the bytes that count, over whatever a killed change left there."""
     with (folder / name).open("r+b" if (folder / name).exists() else "wb") as file:
         file.truncate(sizes[name])
         file.seek(sizes[name])
         for block in blocks:
             file.write(block)
+            sums[name] = zlib.crc32(block, sums[name])
         file.flush()
         os.fsync(file.fileno())
         sizes[name] = file.tell()

@@ -45,8 +45,9 @@ def class_folders(folder: Path) -> ClassFolders:
     names: list[str] = []
     empty: list[str] = []
     others: list[str] = []
+    seen = {os.path.realpath(folder): "."}
     for name in sub_folders(folder):
-        found = list(files_below(folder / name, f"{name}/", (os.path.realpath(folder),)))
+        found = list(files_below(folder / name, f"{name}/", seen))
         images = [path for path in found if is_image_name(path)]
         others.extend(path for path in found if not is_image_name(path))
         (names if images else empty).append(name)
@@ -62,14 +63,20 @@ def is_image_name(path: str) -> bool:
     return os.path.splitext(path)[1].lower() in SUFFIXES  # noqa: PTH122 (thousands of plain strings)
 
 
-def files_below(folder: Path, prefix: str = "", above: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield the files below a folder in order of name; a link back to a folder above is a loop and is not followed."""
-    real = os.path.realpath(folder)
-    if real in above:
-        return
+def files_below(folder: Path, prefix: str = "", seen: dict[str, str] | None = None) -> Iterator[str]:
+    """Yield the files below a folder in order of name; a link to a folder that is read anyway, or holds it, is refused.
+
+    `seen` are the folders read so far, by their real paths; the first of them holds all others.
+    """
+    seen, real = {} if seen is None else seen, os.path.realpath(folder)
+    is_above = bool(seen) and Path(next(iter(seen))).is_relative_to(real)
+    where = "a folder that this one is in" if is_above else f"'{seen.get(real, '')}', which is read anyway"
+    complaint = f"'{folder}' leads to {where}, so that its images would count twice: remove the link"
+    require(not (is_above or real in seen), complaint, DataError)
+    seen[real] = prefix.rstrip("/") or "."
     for name, is_folder in _entries(folder):
         if is_folder:
-            yield from files_below(folder / name, f"{prefix}{name}/", (*above, real))
+            yield from files_below(folder / name, f"{prefix}{name}/", seen)
         else:
             # A broken link counts as a file, and so does one to itself: named as missing instead of vanishing.
             yield f"{prefix}{name}"

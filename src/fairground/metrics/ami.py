@@ -18,6 +18,7 @@ class AmiMetric(ClusteringMetric):
     """Takes no settings."""
 
     title = "AMI"
+    lowest = -1.0
     aliases = ("adjusted_mutual_information", "adjusted_mutual_info")
 
     def score(self, table: Contingency) -> float:

@@ -5,6 +5,7 @@ Pages are self-contained, every name is escaped, and a page's policy allows only
 
 import base64
 import hashlib
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,9 @@ def render(
 
 
 def write_page(page: str, out: Path) -> Path:
-    write_atomically(out, page.encode("utf-8", "replace"))
+    # Names of files and classes may have characters that a terminal would obey.
+    plain = re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "", page)
+    write_atomically(out, plain.encode("utf-8", "replace"))
     return out
 
 

@@ -17,13 +17,21 @@ ROOM = "metrics"
 
 
 class MetricDeclaration(NamedTuple):
-    """A metric's file, what is after @, its name in print, which way is better, and whether it is a share of 1."""
+    """A metric's file, what is after @, its name in print, which way is better, whether it is a share of 1.
+
+    A share is between `lowest` and 1.
+    """
 
     name: str
     argument: str | None
     title: str
     higher_is_better: bool
     is_share: bool
+    lowest: float
+
+    def allows(self, value: float) -> bool:
+        """Tell whether a value is in the range of the metric, up to rounding."""
+        return not self.is_share or self.lowest - 1e-6 <= value <= 1 + 1e-6
 
 
 @cache
@@ -36,8 +44,9 @@ def declared_metric(word: str) -> MetricDeclaration | None:
             name = known.get(plain) or known[stem]
             given = None if plain in known else argument
             title = declared(ROOM, name, "title", name)
-            flags = [declared(ROOM, name, flag, True) for flag in ("higher_is_better", "is_share")]
-            return MetricDeclaration(name, given, title if given is None else f"{title}@{given}", *flags)
+            defaults = {"higher_is_better": True, "is_share": True, "lowest": 0.0}
+            flags = {key: declared(ROOM, name, key, default) for key, default in defaults.items()}
+            return MetricDeclaration(name, given, title if given is None else f"{title}@{given}", **flags)
     return None
 
 

@@ -106,6 +106,7 @@ from fairground.training.stage_cache import folder_of
 from fairground.training.stage_cache import prepare_inputs
 from fairground.training.stage_cache import saved_shape
 from fairground.training.step import Stepper
+from fairground.training.stored_runs import MOST_APART
 from fairground.training.stored_runs import ensemble_job
 from fairground.training.stored_runs import evaluate_stored
 from fairground.training.stored_runs import missing_place
@@ -157,6 +158,7 @@ __all__ = [
     "LEAST_SEEN",
     "LoadedTable",
     "Loader",
+    "MOST_APART",
     "N_NEIGHBOURS",
     "N_QUERIES",
     "Observation",

@@ -1,5 +1,6 @@
 """Stored runs opened again: their selected weights, new scores, and the fold models of a repeat joined."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -8,21 +9,26 @@ import numpy as np
 import torch
 
 from fairground.contracts import Preprocessing
-from fairground.errors import DataError, StoreError, require
+from fairground.errors import DamageWarning, DataError, StoreError, require
 from fairground.evaluation import concatenate, evaluate_in_detail
 from fairground.evaluation.embed import embed
 from fairground.files import read_json
-from fairground.records import RunFolder, Store, read_arrays, stored_spec
+from fairground.records import RunFolder, Store, begun_content, changes_in, read_arrays, stored_spec
 from fairground.spec import ComponentSpec, run_from_plain
 from fairground.training import Checkpoints, InputProfile, SealedRows, device_named, view_of
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.measure import measure
+
+#: scores measured again on another device, or without float16 copies of frozen stages, differ by less
+MOST_APART = 0.01
 
 
 def reopen(home: Path, name: str, *, device: str = "auto") -> Assembled:
     """Return a stored run with its selected weights in place, ready to embed."""
     folder = RunFolder(home, name)
     parts = assemble(stored_spec(folder), device=device_named(device))
+    if what := changes_in(begun_content(folder) or {}, parts.content):
+        warnings.warn(f"run {name} was made with other content: {what}", DamageWarning, stacklevel=2)
     parts.model.load_state_dict(selected_weights(folder))
     return parts
 
@@ -46,20 +52,34 @@ def evaluate_stored(
     metrics: Sequence[str] | None = None,
     device: str = "auto",
 ) -> dict[str, float]:
+    """Return the scores of the selected model of a run; if they contradict its record, say so and note it."""
     store = Store(home)
-    done = store.names(state="done")
+    record = next(store.records(name=name, state="done"), None)
     parts = reopen(home, name, device=device)
     asked = parts.spec.evaluation
     if split == "test":
         sealed = SealedRows(parts.split.test, witness=lambda what: store.note_event("test opened", name, what))
-        if name in done:
+        if record is not None:
             sealed.end_selection("the run was done")
         rows = sealed.open()
     else:
         rows = parts.split.validation
     embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
     view = view_of(parts, embeddings, rows)
-    return dict(evaluate_in_detail(view, list(metrics or asked.metrics), lone=asked.lone).scores)
+    scores = dict(evaluate_in_detail(view, list(metrics or asked.metrics), lone=asked.lone).scores)
+    # With other content, and where each metric has its own best epoch, other scores are no contradiction.
+    if record is not None and asked.report == "selected" and not changes_in(record.content, parts.content):
+        stored = {metric: record.score(metric, split) for metric in scores}
+        other = [
+            f"{m} {scores[m]:.4g} instead of {old:.4g}"
+            for m, old in stored.items()
+            if old is not None and abs(old - scores[m]) > MOST_APART
+        ]
+        if other:
+            store.note_event("disagreement", name, f"measured again on {split}: {', '.join(other)}")
+            told = f"the scores of run {name} on {split} contradict its record: {', '.join(other)}"
+            warnings.warn(told, DamageWarning, stacklevel=2)
+    return scores
 
 
 def ensemble_job(job: Mapping[str, Any], tell: object = None) -> dict[str, Any]:

@@ -201,16 +201,19 @@ def check_weights(path: Path) -> WeightsCheck:
     elif by_name:
         wrong = f"is not the {path.name} it is named after: its SHA-256 is {found}, not {by_name[0].sha256}"
         sentence = f"{wrong}; get it again from {by_name[0].address}"
+    elif path.suffix != ".safetensors":
+        vouch = "give the SHA-256 that its publisher names as trunk.weights_sha256, or convert it to safetensors"
+        sentence = f"is not a published file, and not opened: a pickle could run code. To use it, {vouch}"
     else:
-        trunks = tuple(name for name in dict.fromkeys(entry.trunk for entry in known) if _is_for(name, path, found))
+        trunks = tuple(name for name in dict.fromkeys(entry.trunk for entry in known) if _is_for(name, path))
         fits = f"fits {', '.join(trunks)}: give its path as trunk.weights" if trunks else "fits no trunk"
         sentence = f"is not a published file, and {fits}"
     return WeightsCheck(str(path), found, trunks, published, f"{path.name} {sentence}", bool(trunks))
 
 
-def _is_for(trunk: str, path: Path, sha256: str) -> bool:
+def _is_for(trunk: str, path: Path) -> bool:
     try:
-        find("trunks", trunk)(channels=3, weights=str(path), weights_sha256=sha256)
+        find("trunks", trunk)(channels=3, weights=str(path))
     except InputError:
         return False
     return True
