@@ -33,6 +33,7 @@ from fairground.training.checkpoint import from_bytes
 from fairground.training.checkpoint import to_bytes
 from fairground.training.device import device_details
 from fairground.training.device import device_named
+from fairground.training.device import forked_streams
 from fairground.training.device import peak_device_memory
 from fairground.training.device import reset_peak_memory
 from fairground.training.device import seed_streams
@@ -211,6 +212,7 @@ __all__ = [
     "exploding_norms",
     "fingerprint_of",
     "folder_of",
+    "forked_streams",
     "from_bytes",
     "gallery_of",
     "gather_shares",

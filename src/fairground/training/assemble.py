@@ -318,7 +318,8 @@ def _generator(seed: int, purpose: Purpose) -> torch.Generator:
 def seeded(seed: int, purpose: Purpose) -> Iterator[None]:
     """First weights come from torch's global stream: start it for one purpose, and put the old one back."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(child_seed(seed, purpose))
+        # Not those of devices, which are the caller's: weights are made on the CPU.
+        torch.default_generator.manual_seed(child_seed(seed, purpose))
         yield
 
 

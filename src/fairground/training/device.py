@@ -3,7 +3,7 @@
 import platform
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,12 @@ def seed_streams(seed: int, device: torch.device) -> None:
     if device.type != "cpu":
         state = torch.Generator(device).manual_seed(seed).get_state()
         torch.get_device_module(device).set_rng_state(state, device)
+
+
+def forked_streams(device: torch.device) -> AbstractContextManager[None]:
+    """Put torch's own random streams back after the block, that of the CPU and that of `device`."""
+    devices = [] if device.type == "cpu" else [device]
+    return torch.random.fork_rng(devices, device_type=device.type if devices else None)
 
 
 @contextmanager

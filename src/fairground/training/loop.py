@@ -258,12 +258,17 @@ def take_snapshot(parts: Assembled, progress: Progress, watched: Mapping[str, to
         "optimiser": slots,
         "sampler": drawing["sampler"],
         "generator": {**drawing["generator"], "miner": parts.stepper.generator.get_state()},
-        "global": {"state": torch.get_rng_state()},
+        "global": {"state": torch.get_rng_state(), **_device_stream(parts.device)},
         "doctor": watched,
         "average": {} if parts.stepper.average is None else parts.stepper.average.state(),
     }
     tensors = {f"{group}/{name}": tensor for group, items in groups.items() for name, tensor in items.items()}
     return Snapshot(tensors=tensors, values={**asdict(progress), "optimiser": numbers, "content": dict(parts.content)})
+
+
+def _device_stream(device: torch.device) -> dict[str, torch.Tensor]:
+    """Return the state of a device's own random stream, which dropout draws from, under its kind; none of a CPU."""
+    return {} if device.type == "cpu" else {device.type: torch.get_device_module(device).get_rng_state(device)}
 
 
 def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Progress, Mapping[str, torch.Tensor]]:
@@ -279,6 +284,8 @@ def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Progress, Mapping[st
     parts.loader.load_state(groups)
     parts.stepper.generator.set_state(groups["generator"]["miner"])
     torch.set_rng_state(groups["global"]["state"])
+    if parts.device.type in groups["global"]:
+        torch.get_device_module(parts.device).set_rng_state(groups["global"][parts.device.type], parts.device)
     optimiser = parts.stepper.optimiser
     state = {int(index): dict(slots) for index, slots in snapshot.values["optimiser"].items()}
     weights = [weight for group in optimiser.param_groups for weight in group["params"]]

@@ -21,7 +21,7 @@ from fairground.records.training_events import BatchTrained, EpochEnded, Event, 
 from fairground.spec import RunSpec, child_seed, method_of, name_of, to_plain
 from fairground.training import ALONE, ProcessGroup, SealedRows, Training, gallery_of, prepare_inputs
 from fairground.training.assemble import assemble
-from fairground.training.device import device_details, device_named, reset_peak_memory
+from fairground.training.device import device_details, device_named, forked_streams, reset_peak_memory, seed_streams
 from fairground.training.measure import measure
 
 
@@ -46,7 +46,7 @@ def run(
     reset_peak_memory(parts.device)
     folder = RunFolder(home, name_of(spec))
     owned = locked(folder, patience=lock_patience) if group.is_leader else nullcontext()
-    with owned, torch.random.fork_rng(devices=[]):
+    with owned, forked_streams(parts.device):
         if group.is_leader:
             # Under the lock, temporary files can only be left over from a writer that was killed.
             sweep(folder.path)
@@ -60,7 +60,7 @@ def run(
         if kept := parts.table.images.cache_sentence():
             listen(Note(sentence=kept))
         parts = parts.shared_by(group)
-        torch.manual_seed(child_seed(spec.seed, "global"))
+        seed_streams(child_seed(spec.seed, "global"), parts.device)
         sealed = SealedRows(parts.split.test, witness=witness)
         on_test, watches_test = spec.evaluation.select_on == "test", spec.evaluation.watch_test
         if on_test or watches_test:

@@ -1,0 +1,100 @@
+"""`python -m tests.devices.whole_runs`: short runs on a simulated device, beside the same ones on the CPU.
+
+Prints a JSON object: the overrides of each run that differs or fails, with the reason.
+"""
+
+import json
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import torch
+
+from fairground.contracts import AffineHead
+from fairground.training.run import run
+from tests.devices import simulated
+from tests.training.stopping import stop_after
+from tests.training.tiny import tiny
+
+RUNS = (
+    "loss=triplet miner=distance_weighted",
+    "loss=triplet miner=semihard regulariser=rho",
+    "loss=margin miner=distance_weighted evaluation.normalise=false",
+    "loss=margin miner=rho_distance loss.beta_kind=per_class",
+    "loss=multi_similarity miner=multi_similarity",
+    "loss=proxy_anchor optimiser.loss_lr=0.1",
+    "loss=soft_triple regulariser=soft_triple_centres loss.reg_weight=0.0",
+    "loss=arc_face optimiser.name=sgd optimiser.momentum=0.9",
+    "loss=cross_batch_memory loss.size=40",
+    "loss=n_pair regulariser=embedding_norm",
+    "loss=histogram optimiser.name=rmsprop",
+    "loss=fast_ap optimiser.name=adamw optimiser.weight_decay=0.01",
+    "loss=contrastive regulariser=manifold_mixup",
+    "loss=contrastive sampler=greedy_coreset sampler.pool=64",
+    "loss=contrastive sampler=distance_distribution sampler.pool=64",
+    "loss=contrastive training.freeze_batch_norm=stats training.gradient_chunk=5",
+    "loss=contrastive training.precision=mixed",
+    "loss=contrastive optimiser.average=0.9 optimiser.clip_norm=1.0",
+    "loss=contrastive optimiser.schedule=cosine optimiser.frozen_trunk_epochs=1",
+    "loss=contrastive head=mlp",
+    "loss=contrastive head=pca",
+    "loss=contrastive head=whitened",
+    "loss=contrastive training.trainable=last:1 training.views=2",
+    "loss=contrastive evaluation.analyses=['rho','spectrum','hubness']",
+    "loss=contrastive evaluation.metrics=['map@r','nmi','eer','oscr'] evaluation.watch_test=true",
+)
+
+
+class DroppingHead(AffineHead):
+    """Drops half of the features, from the device's own random stream."""
+
+    def __init__(self, *, n_features: int, embedding_dim: int = 8) -> None:
+        super().__init__(n_features, embedding_dim)
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        return super().forward(torch.nn.functional.dropout(features, 0.5, self.training))
+
+
+def compare(words: str, folder: Path) -> None:
+    spec = tiny(*words.split(), "training.epochs=1", "training.batches_per_epoch=2")
+    found, wanted = (run(spec, home=folder / place, device=place) for place in ("sim:1", "cpu"))
+    assert (found.state, found.provenance.device) == ("done", "sim"), found.failure
+    loss, other = found.epochs[-1].loss, wanted.epochs[-1].loss
+    assert loss is not None
+    assert other is not None
+    # bfloat16 is a rule of the processor here: the device multiplies as it always does.
+    assert abs(loss - other) < (3e-2 if "mixed" in words else 2e-3) * max(1, abs(other)), (loss, other)
+
+
+def resume(folder: Path) -> None:
+    """Stop a run that drops features, resume it, and look at the caller's random streams."""
+    head = f"head={__name__ if __name__ != '__main__' else 'tests.devices.whole_runs'}:DroppingHead"
+    spec = tiny("loss=contrastive", head, "training.epochs=1", "training.batches_per_epoch=4")
+    before = [stream.get_state() for stream in simulated.Module.streams]
+    whole = run(spec, home=folder / "whole", device="sim:1")
+    with suppress(KeyboardInterrupt):
+        run(spec, home=folder / "stopped", device="sim:1", should_stop=stop_after(2))
+    simulated.Module.streams[1].manual_seed(7)
+    before[1] = simulated.Module.streams[1].get_state()
+    assert run(spec, home=folder / "stopped", device="sim:1").digits() == whole.digits()
+    for stream, state in zip(simulated.Module.streams, before, strict=True):
+        assert torch.equal(stream.get_state(), state), "the caller's random stream has moved"
+
+
+def failures() -> dict[str, str]:
+    found = {"": str(len(RUNS))}
+    cases = [*((words, lambda folder, words=words: compare(words, folder)) for words in RUNS), ("resume", resume)]
+    for words, case in cases:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                case(Path(folder))
+            except Exception as error:
+                found[words] = f"{type(error).__name__}: {error}"
+    return found
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["FAIRGROUND_CACHE"] = cache
+        print(json.dumps(failures(), indent=1))
