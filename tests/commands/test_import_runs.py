@@ -62,6 +62,12 @@ def test_they_stand_in_the_table_and_in_no_verdict(home, capsys):
     assert page.count("By Foo (imported)") >= 2
 
 
+def test_a_page_of_imported_runs_alone(tmp_path, capsys):
+    imported(capsys, tmp_path, TABLE, "--percent")
+    page = Path(fg.report(home=tmp_path, quiet=True)).read_text()
+    assert page.count("All results are imported, so no method can be called better.") >= 2
+
+
 def test_the_last_row_of_a_history_counts(home, capsys):
     history = "_step,loss,e_recall\n0,1.5,0.1\n2,0.5,0.4\n1,0.9,0.3\n3,0.2,\n"
     imported(capsys, home, history, "method=mine", "dataset=icons", "protocol=laptop", "recall@1=e_recall")

@@ -197,7 +197,7 @@ def _card(flat: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 
 def _over_sections(sections: Sequence[Mapping[str, Any]]) -> OverTables | None:
-    single = [section for section in sections if section["models"] != "concatenated"]
+    single = [section for section in sections if section["models"] != "concatenated" and section["table"].rows]
     is_fair = all(section["fairness"] is not None and section["fairness"].is_fair for section in single)
     return over_tables_if_any([(section["dataset"], section["table"]) for section in single]) if is_fair else None
 
@@ -227,6 +227,8 @@ def _run_galleries(sections: Sequence[Mapping[str, Any]], runs: RunSet) -> tuple
 def _counts(records: Sequence[RunRecord], rows: Sequence[TableRow]) -> dict[str, str]:
     """Return how much work the page is about; concatenated models were trained as single ones."""
     seeds = sorted({row.n_done for row in rows})
+    if not rows:
+        return {"imported": str(len(records))}
     trained = [record for record in records if "ensemble" not in record.spec and not record.is_imported]
     n_methods = len({row.label.removeprefix(UNFAIR) for row in rows})
     work = "of measuring" if all(record.is_untrained for record in trained) else "of training"
