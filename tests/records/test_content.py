@@ -7,12 +7,14 @@ import types
 from pathlib import Path
 
 import pytest
+import torch
 
 from fairground import files
 from fairground.errors import DamageWarning
 from fairground.files import file_digests
 from fairground.records.content import UNKNOWN, ChangedError, changes_in, content_of, require_unchanged
 from fairground.spec import load_run
+from fairground.training.python_objects import name_of_object
 from tests.training.tiny import tiny
 
 LAB = {
@@ -68,6 +70,16 @@ def test_an_edit_counts_where_the_class_depends_on_it(monkeypatch, tmp_path, mod
     after = content(monkeypatch, tmp_path, "Mine", **{module: edit})
     assert (changes_in(before, after) != "") == changes
     assert [key for key in after if after[key] != before[key]] == ["source of lab_parts.losses:Mine"] * changes
+
+
+def test_the_classes_of_a_python_object_count(monkeypatch, tmp_path):
+    seen = []
+    for edit in ({}, {}, {"helpers": ("e.sum()", "-e.sum()")}):
+        content(monkeypatch, tmp_path, "Mine", **edit)
+        made = torch.nn.Sequential(importlib.import_module("lab_parts.losses").Mine())
+        name = name_of_object("loss", made)
+        seen.append(content_of(tiny(f"loss={name}"), of_data=lambda _: {})[f"source of {name}"])
+    assert seen[0] == seen[1] != seen[2]
 
 
 def test_of_an_installed_package_the_version_and_all_defaults_count(monkeypatch):

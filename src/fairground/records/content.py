@@ -32,8 +32,8 @@ Content = Mapping[str, str]
 #: the source of a class that was typed at a prompt; it never counts as unchanged
 UNKNOWN = "unknown"
 _OURS = Path(__file__).parents[1]
-#: the content of a class when it was first seen: an edit of its file does not change the code that runs
-_first_seen: "WeakKeyDictionary[Any, Content]" = WeakKeyDictionary()
+#: the source of a class when it was first seen: an edit of its file does not change the code that runs
+_first_seen: "WeakKeyDictionary[Any, tuple[str, Content]]" = WeakKeyDictionary()
 
 
 class ChangedError(StoreError, InputError):
@@ -47,9 +47,8 @@ def content_of(spec: RunSpec, of_data: Callable[[RunSpec], Content]) -> dict[str
     words = [spec.optimiser.name, *(part.name for part in parts.values())]
     words += [word.partition("@")[0].partition("(")[0] for word in measured]
     found: dict[str, str] = {}
-    # The name of a Python object follows from its content already.
-    for name in sorted({word for word in words if ":" in word and not word.startswith("object:")}):
-        found |= _content_of_class(name)
+    for name in sorted({word for word in words if ":" in word}):
+        found |= _content_of_part(name)
     settings = {f"{key}.{name}": value for key, part in parts.items() for name, value in part.settings.items()}
     places = {name: Path(value).expanduser() for name, value in settings.items() if value and isinstance(value, str)}
     if ":" in spec.data.name or {"data.root", "data.path"} & places.keys():
@@ -82,24 +81,39 @@ def begun_content(folder: RunFolder) -> Content | None:
     return None
 
 
-def _content_of_class(name: str) -> Content:
+def _content_of_part(name: str) -> Content:
+    """Return the source of a class or function, or of the classes of an object; versions of packages; defaults."""
     found = find("losses", name)
+    is_code = inspect.isclass(found) or inspect.isroutine(found)
+    modules = found.modules() if not is_code and hasattr(found, "modules") else [found]
+    kinds = [found] if is_code else {type(one): None for one in modules}
+    sources = [_source_of(kind) for kind in kinds]
+    digest = hashlib.sha256(repr(sorted(digest for digest, _ in sources)).encode()).hexdigest()[:16]
+    content = {f"source of {name}": UNKNOWN if (UNKNOWN, {}) in sources else digest}
+    content |= {f"version of {package}": version for _, packages in sources for package, version in packages.items()}
+    with suppress(TypeError, ValueError):  # some functions that are not written in Python
+        for parameter in inspect.signature(found).parameters.values() if is_code else ():
+            default = parameter.default
+            if default is None or isinstance(default, str | int | float | tuple):
+                content[f"default {parameter.name} of {name}"] = repr(default)
+    return content
+
+
+def _source_of(kind: Any) -> tuple[str, Content]:
+    """Return the hash of the source of a class or function, and the versions of the packages that it uses."""
     reader = _SourceReader()
-    reader.follow(found.__module__, found.__qualname__.partition(".")[0])
-    file = _file_of(found.__module__)
-    if file is not None and not _is_own(found.__module__):
+    reader.follow(kind.__module__, kind.__qualname__.partition(".")[0])
+    file = _file_of(kind.__module__)
+    if file is not None and not _is_own(kind.__module__):
         reader.texts["file"] = file_digests([Path(file)])[Path(file)]
-    text = repr(sorted(reader.texts.items()))
-    digest = UNKNOWN if UNKNOWN in reader.texts.values() else hashlib.sha256(text.encode()).hexdigest()[:16]
-    content = {f"source of {name}": digest}
-    content |= {f"version of {package}": version for package, version in reader.versions.items()}
-    for parameter in inspect.signature(found).parameters.values():
-        default = parameter.default
-        if default is None or isinstance(default, str | int | float | tuple):
-            content[f"default {parameter.name} of {name}"] = repr(default)
-    first = _first_seen.setdefault(found, content)
-    if first != content:
-        sentence = f"the source of {name} changed after Python imported it: what runs is the source as it was"
+    if UNKNOWN in reader.texts.values():
+        return UNKNOWN, {}
+    now = (hashlib.sha256(repr(sorted(reader.texts.items())).encode()).hexdigest(), reader.versions)
+    first = _first_seen.setdefault(kind, now)
+    if first != now:
+        sentence = (
+            f"the source of {kind.__qualname__} changed after Python imported it: what runs is the source as it was"
+        )
         warnings.warn(f"{sentence}; start Python again to run the new one", DamageWarning, stacklevel=2)
     return first
 
