@@ -271,11 +271,29 @@ def test_a_claim_over_overlapping_intervals():
     runs, high, low = {"a": method(), "b": other()}, {0: 0.1, 1: 0.5, 2: 0.9}, {0: 0.05, 1: 0.46, 2: 0.84}
     for comparison, is_raised in ((compare_values({"a": high, "b": low}), True), (None, False)):
         flags = [flag.text for flag in check_fairness(runs, metric="map@r", comparison=comparison).flags]
-        assert any("a is called better than b while their own" in text for text in flags) == is_raised
+        assert any("1 of 1 verdicts call a method better while" in text for text in flags) == is_raised
     clear = compare_values({"a": {0: 0.9, 1: 0.91, 2: 0.92}, "b": low | {1: 0.06, 2: 0.07}})
     unsettled = compare_values({"a": high, "b": {0: 0.6, 1: 0.2, 2: 0.5}})
     for comparison in (clear, unsettled):
         assert check_fairness(runs, metric="map@r", comparison=comparison).flags == ()
+
+
+def test_many_overlapping_claims_are_one_sentence_with_counts():
+    values = {
+        name: {seed: 0.5 * seed - 0.1 * i + 1e-3 * seed * i for seed in range(3)} for i, name in enumerate("abcde")
+    }
+    comparison = compare_values(values)
+    flags = check_fairness({name: method() for name in values}, metric="map@r", comparison=comparison).flags
+    (told,) = [flag.text for flag in flags if flag.flag == "overlap"]
+    assert told.startswith("10 of 10 verdicts call a method better while the two intervals overlap: a than 4 methods, ")
+    assert told.endswith("c than 2 methods and 1 more.")
+
+
+def test_what_is_varied_on_purpose_is_not_a_difference():
+    runs = {"a": method(), "b": method(training__batch_size=8)}
+    assert not check_fairness(runs, metric="map@r").is_fair
+    assert check_fairness(runs, metric="map@r", varied=("training.batch_size",)).is_fair
+    assert not check_fairness(runs, metric="map@r", varied=("optimiser.lr",)).is_fair
 
 
 def test_an_optimum_on_a_bound():

@@ -1,11 +1,20 @@
-"""The toy spaces: what the paper says of its three is true of ours, and settings are refused in sentences."""
+"""The toys: what the papers say of theirs is true of ours, and settings are refused in sentences."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
+from fairground.datasets.toy_lines import LINES, ToyLinesDataset
 from fairground.datasets.toy_spaces import ToySpacesDataset
 from fairground.errors import InputError
 from fairground.evaluation import evaluate
+from fairground.reporting.figure import figures_of
+from fairground.reporting.page import inputs_of, page_text
+from fairground.reporting.run_set import RunSet
+from fairground.spec import jobs_of, load_study
 from fairground.splits.listed import ListedSplit
+from fairground.training.run import run
 
 METRICS = ["recall@1", "nmi", "f1", "r_precision", "map@r"]
 
@@ -39,3 +48,39 @@ def test_refusals():
         ToySpacesDataset(space="rings")
     with pytest.raises(InputError, match=r"toy_spaces\.per_class must be 8 or more"):
         ToySpacesDataset(per_class=3)
+    with pytest.raises(InputError, match=r"toy_lines\.lines must be one of diagonal, vertical; got 'round'"):
+        ToyLinesDataset(lines="round")
+    with pytest.raises(InputError, match=r"toy_lines\.per_class must be in \[2, 100\]; got 101"):
+        ToyLinesDataset(per_class=101)
+
+
+@pytest.mark.parametrize(("lines", "n_test"), [("diagonal", 4), ("vertical", 2)])
+def test_points_lie_on_their_lines_a_hundredth_apart_and_never_twice(lines, n_test):
+    table = ToyLinesDataset(lines=lines, seed=3).load()
+    parts = ListedSplit().parts(table)
+    assert [len(rows) for rows in (parts.train, parts.validation, parts.test)] == [60, 60, 15 * n_test]
+    points = table.images.take(parts.train).numpy().reshape(4, 15, 2)
+    for some, (x, y, to_x, to_y) in zip(points, LINES[lines][0], strict=True):
+        along = ((some - (x, y)) @ (to_x - x, to_y - y)) / ((to_x - x) ** 2 + (to_y - y) ** 2)
+        assert some == pytest.approx(np.outer(1 - along, (x, y)) + np.outer(along, (to_x, to_y)), abs=1e-6)
+        assert 99 * along == pytest.approx(np.round(99 * along), abs=1e-3)
+        assert len(set(np.round(99 * along))) == 15
+    assert (ToyLinesDataset(seed=1).load().images.take(parts.train) != table.images.take(parts.train)).any()
+
+
+def test_dropping_the_attraction_is_what_flattens_the_spectrum_of_the_toy(tmp_path):
+    study = load_study("roth2020/figure6", changes={"training.batches_per_epoch": 100})
+    jobs = jobs_of(study)
+    records = [run(job.spec(seed=1, test=True), home=tmp_path) for job in jobs]
+    base, script, control, text, often = (record.score("largest_share", "train") for record in records)
+    assert min(base, text, often) > 0.8
+    assert max(script, control) < 0.75
+    names = {record.method: job.method.label for record, job in zip(records, jobs, strict=True)}
+    runs = replace(RunSet.in_home(records, tmp_path, names=names), study=study)
+    (inputs,) = inputs_of(runs).values()
+    (figure,) = figures_of(inputs)
+    assert [row[0] for row in figure.numbers] == [method.label for method in study.methods]
+    assert figure.numbers[0][1] == f"{base:.2f} to {base:.2f}"
+    assert figure.answer.startswith(f"The larger singular value has a share of {base:.2f} to {base:.2f} with no regul")
+    assert figure.svg("here").count("<svg") == 1
+    assert "[unfair]" not in page_text(runs)

@@ -7,7 +7,7 @@ import pytest
 from fairground.records.record import RunRecord, Score
 from fairground.reporting import comparison_text
 from fairground.reporting.figure import FigureInputs
-from fairground.reporting.figures import effects_of_settings, improvement, metric_agreement, scores_and_ranks
+from fairground.reporting.figures import improvement, metric_agreement, scores_and_ranks, search_surfaces
 from fairground.reporting.headings_and_units import heading, show, unit
 from fairground.reporting.result_table import ResultTable
 from fairground.reporting.run_set import RunSet
@@ -97,7 +97,7 @@ def test_metrics_that_agree_name_one_leader_whichever_way_is_better():
 def test_the_best_value_of_a_setting_is_the_one_with_the_lowest_score():
     records = [*runs("triplet", LOW, "eer"), *runs("triplet", HIGH, "eer")]
     found = inputs(records)
-    (one,), _ = effects_of_settings.sensitivities_of(found)
+    (one,), _ = search_surfaces.sensitivities_of(found)
     assert (one.setting, one.best[0]) == ("loss.margin", LOW[0])
 
 

@@ -1,5 +1,6 @@
 """The figures of MLRC: claims of papers by hand, averages by hand, and spaces that metrics tell apart or not."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -63,7 +64,7 @@ def test_averages_leave_out_fast_ap_and_both_classics():
     alone = improvement.average_gains_of(replace(made, concatenated=None))
     assert [source for source, *_ in alone["contrastive"] if source.startswith("here")] == ["here"]
     found = improvement.average_gains_of(made)
-    gains = {source: (value, over) for source, value, over, _ in found["contrastive"]}
+    gains = {source: (gain.value, over) for source, gain, over, _ in found["contrastive"]}
     # Margin and NT-Xent alone: (20 + 10) / 2, and joined (0.7 and 0.65 over 0.6).
     assert gains["here, separated"] == (pytest.approx(15), "2 methods")
     assert gains["here, concatenated"][0] == pytest.approx(100 * (0.675 / 0.6 - 1))
@@ -85,7 +86,7 @@ def test_averages_leave_out_fast_ap_and_both_classics():
 def test_a_changed_classic_is_neither_baseline_nor_a_method():
     records = [run("contrastive", 0.5), run("contrastive", 0.6, miner="rho_distance", p=0.2), run("margin", 0.6)]
     (gain,) = improvement.average_gains_of(inputs(records))["contrastive"]
-    assert gain[1:3] == (pytest.approx(20), "1 method")
+    assert (gain[1].value, gain[2]) == (pytest.approx(20), "1 method")
 
 
 def test_lag_one_autocorrelation_by_hand():
@@ -134,11 +135,26 @@ def test_years_are_those_of_mlrcs_table_and_else_of_the_publication():
     assert improvement.year_of("no_such_loss") is None
     records = [run("contrastive", 0.5), run("triplet", 0.4), run("triplet", 0.6, miner="semihard"), run("margin", 0.7)]
     found = improvement.dated_of(inputs(records), "recall@1")
-    assert [(loss, year, *map(round, scores)) for year, loss, scores in found] == [
+    assert [(name.split()[0], year, *map(round, scores)) for year, name, scores in found] == [
         ("contrastive", 2006, 50),
+        ("triplet", 2006, 40),
         ("triplet", 2006, 60),
         ("margin", 2017, 70),
     ]
+    # Of very many methods the best with each loss.
+    many = [*records, *(run("margin", 0.1, miner="rho_distance", p=p / 100) for p in range(20))]
+    assert [name for _, name, _ in improvement.dated_of(inputs(many), "recall@1")] == [
+        "contrastive",
+        "triplet",
+        "margin",
+    ]
+
+
+def test_the_slope_of_a_line_with_its_interval_by_hand():
+    # Means 1, 1, 4 at years 0, 1, 2: slope 1.5, residuals 0.5, -1, 0.5, error sqrt(1.5 / 1 / 2), t(0.975, 1) = 12.706.
+    change = improvement.slope_of([2000, 2001, 2002], [1.0, 1.0, 4.0])
+    assert change == pytest.approx((1.5, 1.5 - 12.7062 * 0.75**0.5, 1.5 + 12.7062 * 0.75**0.5), abs=1e-3)
+    assert (change.verdict, improvement.slope_of([2000, 2001], [1.0, 2.0])) == ("not settled", (1.0, None, None))
 
 
 def test_improvement_over_the_best_of_the_classics():
@@ -170,6 +186,10 @@ def test_correlations_against_numpy_and_not_from_few_runs():
     figure = metric_agreement.correlations(inputs(records))
     assert figure.columns == ("metric", "Recall@1", "NMI", "F1")
     assert [list(map(float, row[1:])) for row in figure.numbers] == pytest.approx(np.corrcoef(values.T), abs=0.005)
+    methods = [run(f"a{seed}", x, nmi=y, f1=z) for seed, (x, y, z) in enumerate(values.tolist())]
+    assert re.search(
+        r"r = [+-]0\.\d\d \[-0\.\d\d, \+0\.\d\d\]", metric_agreement.correlations(inputs(methods)).sentence
+    )
     assert metric_agreement.correlations(inputs(records[:4])) is None
     constant = [replace(r, scores=(*r.scores[:2], Score(metric="f1", split="test", value=0.5))) for r in records]
     assert "-" in metric_agreement.correlations(inputs(constant)).numbers[2]

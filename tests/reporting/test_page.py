@@ -15,6 +15,7 @@ from fairground.errors import DamageWarning, InputError
 from fairground.records import RunFolder, write_arrays
 from fairground.reporting.page import build_page, page_text, picture
 from fairground.reporting.run_set import RunSet, with_ensembles_apart
+from fairground.spec import load_study
 from tests.records.factory import hashed, make_record
 from tests.reporting.fixtures import HOSTILE, make_study, write_gallery
 
@@ -260,12 +261,11 @@ def test_single_runs_have_no_interval_and_untrained_networks_no_training(tmp_pat
 
 
 def test_a_miniature_says_in_what_it_differs_from_the_paper(tmp_path, without_figures):
-    runs = RunSet(
-        records=tuple(make_study()), title="Which is best?", follows="the text", differs="icons for <photographs>"
-    )
+    study = replace(load_study("tiny"), follows="the text", differs="icons for <photographs>")
+    runs = RunSet(records=tuple(make_study()), title="Which is best?", study=study)
     reader = Reader(build_page(runs, out=tmp_path / "page.html").read_text())
     assert "Follows the text . Differs from the paper: icons for <photographs> ." in reader.text()
-    plain = Reader(build_page(replace(runs, differs=""), out=tmp_path / "plain.html").read_text())
+    plain = Reader(build_page(replace(runs, study=None), out=tmp_path / "plain.html").read_text())
     assert "Differs from the paper" not in plain.text()
 
 

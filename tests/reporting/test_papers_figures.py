@@ -14,6 +14,7 @@ from fairground.reporting.figures import (
     embedding_structure,
     regularisation,
     scores_and_ranks,
+    search_surfaces,
 )
 from fairground.reporting.page import inputs_of
 from fairground.studies.trials import Trial
@@ -94,8 +95,8 @@ def test_traces_and_sensitivity_come_from_the_trials():
         Trial(number=2, settings={"loss.margin": 0.4}, state="done", folds={0: 0.5}),
     ]
     made = inputs([run("a", 0.5)], trials={"a": trials, "b": [trials[1]]})
-    assert effects_of_settings.traces(made).numbers == (("a", "3", "2", "50.00"),)
-    (one,), is_search = effects_of_settings.sensitivities_of(made)
+    assert search_surfaces.traces(made).numbers == (("a", "3", "2", "50.00"),)
+    (one,), is_search = search_surfaces.sensitivities_of(made)
     assert is_search
     assert one.points == [(0.1, 30.0), (0.4, 50.0)]
     assert one.reach == pytest.approx(20)
@@ -108,11 +109,11 @@ def test_sensitivity_without_a_search_compares_methods_of_one_loss():
         for seed in range(2)
     ]
     along = [changed(record, miner={"name": "semihard"}) for record in study[:2]]
-    assert "Other settings vary too" in effects_of_settings.sensitivity(inputs([*study, *along])).sentence
-    (one,), is_search = effects_of_settings.sensitivities_of(inputs(study))
+    assert "Other settings vary too" in search_surfaces.sensitivity(inputs([*study, *along])).sentence
+    (one,), is_search = search_surfaces.sensitivities_of(inputs(study))
     assert not is_search
-    assert "Other settings" not in effects_of_settings.sensitivity(inputs(study)).sentence
-    assert effects_of_settings.sensitivity(inputs(study)).sentence.endswith("(2 points). Diamonds are the best.")
+    assert "Other settings" not in search_surfaces.sensitivity(inputs(study)).sentence
+    assert search_surfaces.sensitivity(inputs(study)).sentence.endswith("(2 methods). Diamonds are the best.")
     assert (one.owner, one.setting, [value for value, _ in one.points]) == ("triplet", "loss.margin", [0.1, 0.2])
 
 
@@ -145,7 +146,9 @@ def test_each_switched_method_is_set_beside_the_method_most_like_it():
     switched = [run("triplet", value, miner="rho_distance", p=p) for p, value in ((0.2, 0.55), (0.4, 0.53))]
     # Of two strengths the better one; of two plain methods the one that mines by distance, too.
     figure = regularisation.regularised(inputs([*plain, *switched]))
-    assert "switched tuples, of several strengths the best (2 runs); mean difference +5.00" in figure.sentence
+    assert "switched tuples, of several strengths the best (2 runs). Switching tuples changes Recall@1 by +5.00" in (
+        figure.sentence
+    )
     assert figure.numbers == (("triplet + distance_weighted", "50.00", "55.00"),)
     assert "strengths" not in regularisation.regularised(inputs([*plain, switched[0]])).sentence
     # The standard deviation reaches beyond both runs, and the axis beyond that.
@@ -155,8 +158,8 @@ def test_each_switched_method_is_set_beside_the_method_most_like_it():
 def test_structure_is_read_from_the_training_split():
     records = [run("a", 0.5 + 0.1 * x, seed=x, train_rho=2.0 - x, train_pi_inter=0.3) for x in range(4)]
     assert embedding_structure.structure(inputs(records)).numbers == (
-        ("π inter", "none", "4"),
-        ("\u03c1", "-1.00", "4"),
+        ("π inter", "none", "none", "4"),
+        ("\u03c1", "-1.00", "none", "4"),
     )
     assert embedding_structure.structure(inputs([run("a", 0.5, seed=x) for x in range(4)])) is None
 
@@ -207,10 +210,7 @@ def test_spectra_of_all_pairs_are_drawn_each_in_a_panel(tmp_path):
     found, n_runs = embedding_structure.spectra_of(made, SPECTRUM)
     pairs = embedding_structure.pairs_of_spectra(made, found)
     assert (len(pairs), n_runs) == (4, 9)
-    assert all(
-        (label.split()[0], change) == (switched.split()[0], "switched tuples")
-        for label, (switched, change) in pairs.items()
-    )
+    assert all(label.split()[0] == switched.label.split()[0] for label, (_, switched) in pairs.items())
     figure = embedding_structure.spectra(made)
     drawn = "4 methods without (blue) and with (red) switched tuples; 1 method without a pair is in the"
     assert drawn in figure.sentence
@@ -218,10 +218,10 @@ def test_spectra_of_all_pairs_are_drawn_each_in_a_panel(tmp_path):
     assert all(f">{loss} + distance" in figure.svg("here") for loss in losses)
     assert "soft_triple" not in figure.svg("here")
     again = with_analyses([run("margin", 0.6), mixed(run("margin", 0.5))], tmp_path, (0.7, 0.3))
-    ((_, change),) = embedding_structure.pairs_of_spectra(
+    ((_, other),) = embedding_structure.pairs_of_spectra(
         again, embedding_structure.spectra_of(again, SPECTRUM)[0]
     ).values()
-    assert change == "manifold mixup"
+    assert regularisation.change_of(other.settings) == "manifold mixup"
     # A sweep has no pairs: all methods share one panel.
     sweep = [run("margin", 0.5), *(run("margin", 0.6, miner="rho_distance", p=p) for p in (0.1, 0.3))]
     figure = embedding_structure.spectra(with_analyses(sweep, tmp_path, (0.7, 0.3)))
@@ -303,8 +303,8 @@ def test_a_level_holds_runs_that_differ_in_one_factor_alone():
     ]
     found = effects_of_settings.distributions_of(inputs(records))
     assert {factor: {level: list(values) for level, values in levels.items()} for factor, levels in found.items()} == {
-        "training.batch_size": {"128": [50], "56": [60]},
-        "head.embedding_dim": {"128": [50], "512": [70]},
-        "trunk": {"small_conv": [70], "googlenet, side 227": [80]},
-        "sampler.per_class": {"4": [50], "2": [40], "8": [30]},
+        "training.batch_size": {"128": [pytest.approx(100 * 5 / 6)], "56": [100]},
+        "head.embedding_dim": {"128": [pytest.approx(100 * 5 / 7)], "512": [100]},
+        "trunk": {"small_conv": [pytest.approx(100 * 7 / 8)], "googlenet, side 227": [100]},
+        "sampler.per_class": {"4": [100], "2": [80], "8": [60]},
     }

@@ -9,6 +9,7 @@ from fairground.reporting.comparison_text import compare_records, confidence_of
 from fairground.reporting.result_table import ResultTable
 from fairground.reporting.sentences import headline_of, notes_of
 from fairground.reporting.study_results import StudyTable
+from fairground.spec import load_study
 from tests.records.factory import make_provenance, make_record
 from tests.reporting.fixtures import make_study
 from tests.reporting.test_result_table import runs
@@ -86,7 +87,8 @@ def test_one_method_or_one_seed_has_no_chances():
 
 def table_of(*records) -> StudyTable:
     names = {record.method: record.spec["loss"]["name"] for record in records}
-    return StudyTable(title="icons", data="icons", is_joined=False, records=records, names=names)
+    study = load_study("tiny")
+    return StudyTable(study=study, title="icons", data="icons", is_joined=False, records=records, names=names)
 
 
 def test_what_to_bear_in_mind_stands_under_the_table():

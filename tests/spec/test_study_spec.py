@@ -90,8 +90,54 @@ def test_ranges_of_every_kind():
 
 def test_more_repeats_are_the_same_study_another_seed_is_not():
     study = load_study("tiny")
-    assert study_hash(dataclasses.replace(study, repeats=9, question="?", name="x")) == study_hash(study)
+    other = dataclasses.replace(study, repeats=9, question="?", name="x", kind="toy", follows="?", differs="?")
+    assert study_hash(other) == study_hash(study)
     assert study_hash(dataclasses.replace(study, seed=1)) != study_hash(study)
+
+
+def test_a_changed_study_follows_nothing_and_lists_what_was_changed(tmp_path):
+    paper = load_study("roth2020/table4")
+    assert paper.follows
+    assert not paper.differs
+    same = load_study("roth2020/table4", changes={"data.root": "/data/{data}"})
+    assert (same.follows, same.differs) == (paper.follows, "")
+    found = load_study("roth2020/table4", changes={"training.epochs": 2, "trunk": "small_conv", "repeats": 2})
+    changes = "trunk small_conv (there resnet50), training.epochs 2 (there 150), repeats 2 (there 5)"
+    assert (found.follows, found.differs) == ("", f"changed from roth2020/table4: {changes}")
+    # Fewer seeds are the paper's runs all the same.
+    fewer = load_study("roth2020/table4", changes={"repeats": 2})
+    assert (fewer.follows, fewer.differs) == (paper.follows, "changed from roth2020/table4: repeats 2 (there 5)")
+    own = load_study(said(tmp_path, 'extends = "roth2020/table4"\n[methods]\nAngular = "none"\nx = ["loss=circle"]'))
+    assert own.follows == ""
+    assert own.differs == "changed from roth2020/table4: without cub200/Angular, with cub200/x"
+    stated = load_study(said(tmp_path, 'extends = "roth2020/table4"\nfollows = "me"\n[budget]\nepochs = 1'))
+    assert (stated.follows, stated.differs) == ("me", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "varied"),
+    [
+        ("roth2020/figure2", "factor", "training.batch_size"),
+        ("roth2020/table7-as-run", "factor", "sampler"),
+        ("laptop/roth-figure1", "regularisation", "loss"),
+        ("mlrc2020/figure1", "toy", "data.space"),
+        ("roth2020/figure5", "correlation", "loss"),
+        ("mlrc2020/table1-as-run", "untrained", "trunk"),
+        ("mlrc2020/figure2", "progress", "loss"),
+        ("roth2020/table2", "ranking", ""),
+    ],
+)
+def test_every_study_says_what_kind_of_answer_it_wants(name, kind, varied):
+    study = load_study(name)
+    assert study.kind == kind
+    assert varied in (*study.varied, "")
+    assert study_from_plain(to_plain(study)) == study
+
+
+def test_figure_3_has_the_six_objectives_of_section_4_3():
+    for name in ("roth2020/figure3", "laptop/roth-figure3"):
+        labels = {method.label.partition(",")[0] for method in load_study(name).methods}
+        assert labels == {"Histogram", "Margin (D)", "MultiSimilarity", "ProxyNCA", "Softmax", "Triplet (R)"}
 
 
 def test_a_study_survives_being_written_down(tmp_path):

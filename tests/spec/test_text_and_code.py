@@ -84,7 +84,7 @@ def test_a_study_of_text_or_code_follows_it_in_every_setting(name: str) -> None:
 
 def test_own_words_and_searched_settings_outlast_the_reading() -> None:
     changed = load_study("roth2020/table2", changes={"settings": "text", "miner.hi": 1.2})
-    assert changed.follows.startswith("the text, as the paper is written")
+    assert (changed.follows, changed.differs) == ("", "changed from roth2020/table2: miner.hi 1.2 (there 1.4)")
     job = next(job for job in jobs_of(changed) if job.label == "cub200/Triplet (D)")
     assert (spec_of(job).value_of("miner.hi"), spec_of(job).value_of("loss.power")) == (1.2, 1)
     searched = job.spec(seed=1, settings={"loss.power": 2}, test=True, unsaid=UNSAID)

@@ -10,7 +10,7 @@ from fairground.studies.plan import measured_speeds, plan_of, work_of
 from tests.records.factory import make_record
 
 FULL_SIZE = [
-    name for name in study_names() if name.startswith(("mlrc2020/", "roth2020/")) and name != "mlrc2020/figure1"
+    name for name in study_names() if name.startswith(("mlrc2020/", "roth2020/")) and load_study(name).kind != "toy"
 ]
 
 
@@ -19,6 +19,9 @@ def test_a_run_of_roths_by_hand() -> None:
     work = work_of(spec)
     # 150 epochs of 52 batches of 112; the 5,924 test images 151 times and once more, the training images for analyses.
     assert work.images == pytest.approx(150 * 52 * 112 + (152 * 5924 + 5864) / 3)
+    often = load_run(protocol="roth2020-cub200", overrides={"training.analyse_every": 4}, unsaid="x")
+    # Before training, after 37 epochs and after the last.
+    assert work_of(often).images == pytest.approx(work.images + 39 * 5864 / 3)
     # ResNet-50's 23,508,032 weights seven times, test embeddings of 128 numbers.
     assert work.bytes == 4 * (7 * 23_508_032 + 5924 * 128)
 

@@ -9,6 +9,7 @@ from fairground.comparison.fairness_flags import check_fairness
 from fairground.contracts.metric import Verification, VerificationMetric
 from fairground.errors import InputError
 from fairground.evaluation import evaluate, pretrained_embeddings
+from fairground.loggers.feed import numbers_of
 from fairground.records import RunFolder, RunRecord, Selection
 from fairground.spec import declaration, load_run, name_of, parse_overrides
 from fairground.training.run import run
@@ -67,6 +68,26 @@ def test_a_watched_test_split_keeps_every_epochs_scores_and_selects_nothing(tmp_
     assert "the test split is watched while validation selects" in opened[0]
     assert RunRecord.from_json(watched.to_json()) == watched
     assert watched.digits() != replace(watched, epochs=sealed.epochs).digits()
+
+
+def test_measures_of_the_training_split_go_into_the_rows_of_epochs_and_change_nothing(tmp_path: Path) -> None:
+    plain = run(tiny('evaluation.analyses=["rho", "pi"]'), home=tmp_path / "plain")
+    watched = tiny('evaluation.analyses=["rho", "pi"]', "training.analyse_every=2")
+    logged = run(watched, home=tmp_path / "logged")
+    measures = {"rho", "pi_intra", "pi_inter", "pi_ratio"}
+    # Before training, every second epoch, and the last.
+    assert [set(row.train) for row in logged.epochs] == [measures, set(), measures, measures]
+    assert [replace(row, train={}, seconds=0, images_per_second=0) for row in logged.epochs] == [
+        replace(row, seconds=0, images_per_second=0) for row in plain.epochs
+    ]
+    assert (logged.score("map@r"), logged.best_epoch) == (plain.score("map@r"), plain.best_epoch)
+    chosen = next(row for row in logged.epochs if row.epoch == logged.best_epoch)
+    assert not chosen.train or chosen.train["rho"] == logged.score("rho", "train")
+    assert RunRecord.from_json(logged.to_json()) == logged
+    assert ("train/rho", 2, logged.epochs[2].train["rho"]) in numbers_of(logged.epochs)
+    assert name_of(tiny("training.analyse_every=0")) == name_of(tiny())
+    with pytest.raises(InputError, match=r"training\.analyse_every must be at least 0; got -1"):
+        tiny("training.analyse_every=-1")
 
 
 def test_analyses_are_made_of_the_training_split(tmp_path: Path) -> None:

@@ -8,10 +8,14 @@ Paper
     section 5 and figure 6 (option @0 in their code).
 
 Departures from the paper
-    None.
+    Of a space of two dimensions, as in figures 6 and 11, up to 1,000 points are kept to be drawn.
 """
 
+import numpy as np
+
 from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings
+
+MOST_POINTS = 1000
 
 
 class SpectrumAnalysis(Analysis):
@@ -20,4 +24,8 @@ class SpectrumAnalysis(Analysis):
     def measure(self, space: EmbeddingSpace) -> Findings:
         values = space.singular_values
         shares = values / max(values.sum(), 1e-300)
-        return Findings(values={"largest_share": float(shares[0])}, curves={"spectrum": shares})
+        curves = {"spectrum": shares}
+        if len(values) == 2:
+            some = np.arange(min(space.n_rows, MOST_POINTS))
+            curves |= {"points": space.rows(some), "classes": space.row_classes[some]}
+        return Findings(values={"largest_share": float(shares[0])}, curves=curves)

@@ -77,7 +77,7 @@ class StudyResult:
 
     def text(self, *, width: int | None = None) -> str:
         """Return the tables, what was selected and what a reader must be told, in lines of at most `width` signs."""
-        return results_text(self.results, width=width, tables=self._tables)
+        return results_text(self.results, home=self.home, width=width, tables=self._tables)
 
     def __str__(self) -> str:
         return self.text()

@@ -17,6 +17,7 @@ from fairground.comparison.comparison_result import Reason
 from fairground.comparison.comparison_result import Repeats
 from fairground.comparison.comparison_result import Show
 from fairground.comparison.comparison_result import Verdict
+from fairground.comparison.comparison_result import correlation_interval
 from fairground.comparison.comparison_result import join_words
 from fairground.comparison.comparison_result import longest_runs
 from fairground.comparison.comparison_result import no_verdict_on
@@ -63,6 +64,7 @@ from fairground.comparison.fairness_rules import Rule
 from fairground.comparison.fairness_rules import UNSAID
 from fairground.comparison.fairness_rules import find_differences
 from fairground.comparison.fairness_rules import is_measured_raw
+from fairground.comparison.fairness_rules import is_under
 from fairground.comparison.fold_averages import fold_groups
 from fairground.comparison.fold_averages import folds_of
 from fairground.comparison.fold_averages import join_folds
@@ -177,6 +179,7 @@ __all__ = [
     "compare_in_waves",
     "compare_runs",
     "conclude",
+    "correlation_interval",
     "critical_difference",
     "critical_value",
     "default_margin",
@@ -193,6 +196,7 @@ __all__ = [
     "interquartile_means",
     "is_complete",
     "is_measured_raw",
+    "is_under",
     "join_folds",
     "join_words",
     "layout_of",

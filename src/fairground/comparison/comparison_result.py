@@ -7,9 +7,11 @@ Formula
     All intervals of a study hold simultaneously (`compare_values`): any false "better", and any false "equivalent",
     appears in at most 1 - level of all studies.
     t interval   mean ± t(1 - alpha/2, n - 1) * s / sqrt(n), with s the standard deviation over n - 1
+    correlation  tanh(artanh(r) ± z(1 - alpha/2) / sqrt(n - 3))
 
 Paper
     Student, "The probable error of a mean", Biometrika 1908, for the t interval.
+    Fisher, "On the probable error of a coefficient of correlation", Metron 1921, for the interval of a correlation.
 """
 
 import math
@@ -72,6 +74,17 @@ def t_interval(values: Sequence[float], *, level: float = LEVEL) -> Interval:
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
     half = float(stdtrit(n - 1, (1 + level) / 2)) * deviation / math.sqrt(n)
     return Interval(mean=mean, low=mean - half, high=mean + half, n=n)
+
+
+def correlation_interval(r: float, n: int, *, level: float = LEVEL) -> Interval:
+    """Return a correlation of `n` independent points with its interval; fewer than four points have none."""
+    if n < 4 or abs(r) > 1 - 1e-12:
+        return Interval(mean=r, low=None, high=None, n=n)
+    from scipy.special import ndtri
+
+    half = float(ndtri((1 + level) / 2)) / math.sqrt(n - 3)
+    low, high = (math.tanh(math.atanh(r) + sign * half) for sign in (-1, 1))
+    return Interval(mean=r, low=low, high=high, n=n)
 
 
 @dataclass(frozen=True, kw_only=True)

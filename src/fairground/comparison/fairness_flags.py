@@ -71,11 +71,13 @@ def check_fairness(
     metric: str,
     split: SplitName = "test",
     comparison: Comparison | None = None,
+    varied: tuple[str, ...] = (),
     imported: Sequence[str] = (),
 ) -> FairnessResult:
-    """Apply every rule and flag to the runs of each method, given under its label; `comparison` is what is claimed.
+    """Apply every rule and flag to the runs of each method, given under its label.
 
-    `imported` are methods in the same table whose numbers are others'.
+    `comparison` is what is claimed, `varied` are settings whose effect is the question, `imported` are methods in the
+    same table whose numbers are others'.
     """
     require(len(methods) > 0, "there is nothing to compare: no method was given")
     for label, records in methods.items():
@@ -85,6 +87,7 @@ def check_fairness(
         metric=metric,
         split=split,
         comparison=comparison,
+        varied=varied,
         imported=tuple(imported),
     )
     flags = [
@@ -166,11 +169,20 @@ def overlapping_claims(evidence: Evidence) -> Found:
     # The interval of a difference can leave out 0 where two single intervals overlap, because shared seeds move both.
     # A reader who sees only the table cannot know that.
     seen = evidence.comparison
-    for pair in () if seen is None else seen.pairs:
-        if seen and pair.verdict == "better" and seen.estimate(pair.a).overlaps(seen.estimate(pair.b)):
-            text = f"{pair.a} is called better than {pair.b} while their own intervals overlap."
-            why = "Only the interval of their difference, which leaves out what both share, supports that."
-            yield (pair.a, pair.b), text, why
+    better = [pair for pair in (() if seen is None else seen.pairs) if pair.verdict == "better"]
+    beaten: dict[str, list[str]] = {}
+    for pair in better:
+        if seen is not None and seen.estimate(pair.a).overlaps(seen.estimate(pair.b)):
+            beaten.setdefault(pair.a, []).append(pair.b)
+    if beaten:
+        counts = [
+            f"{winner} than {some[0] if len(some) == 1 else f'{len(some)} methods'}" for winner, some in beaten.items()
+        ]
+        n, more = sum(map(len, beaten.values())), f" and {len(counts) - 3} more" if len(counts) > 3 else ""
+        text = f"{n} of {len(better)} verdicts call a method better while the two intervals overlap: "
+        why = "Only the interval of their difference, which leaves out what both share, supports that."
+        concerned = tuple(dict.fromkeys(name for winner, some in beaten.items() for name in (winner, *some)))
+        yield concerned, f"{text}{', '.join(counts[:3])}{more}.", why
 
 
 @_flag("bound", "a searched setting ended within a hundredth of the edge of its range")

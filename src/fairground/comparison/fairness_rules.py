@@ -26,13 +26,15 @@ OR = " or "
 class Evidence:
     """The runs of each method under its label, and what is to be concluded from them.
 
-    `comparison` is the one that readers see, where it has been made and one direction is better.
+    `comparison` is the one that readers see, where it has been made and one direction is better. `varied` are settings
+    whose effect is the question: methods differ in them on purpose.
     """
 
     methods: Mapping[str, tuple[RunRecord, ...]]
     metric: str
     split: SplitName = "test"
     comparison: Comparison | None = None
+    varied: tuple[str, ...] = ()
     #: methods in the table whose numbers are others': no rule can be applied to them
     imported: tuple[str, ...] = ()
 
@@ -75,8 +77,8 @@ class Evidence:
         others = [owner for owner in COMPARED if owner != "sampler"]
         samplers: dict[frozenset, set[frozenset]] = {}
         for settings in self.settings.values():
-            method = frozenset(item for item in settings.items() if _is_under(item[0], others))
-            sampler = frozenset(item for item in settings.items() if _is_under(item[0], ["sampler"]))
+            method = frozenset(item for item in settings.items() if is_under(item[0], others))
+            sampler = frozenset(item for item in settings.items() if is_under(item[0], ["sampler"]))
             samplers.setdefault(method, set()).add(sampler)
         return any(len(found) > 1 for found in samplers.values())
 
@@ -244,7 +246,8 @@ _CONTENT = Rule(
 _UNFORESEEN = Rule(
     name="unforeseen",
     settings=ANYTHING,
-    but=(*COMPARED, *(owner for rule in _NAMED for owner in rule.settings)),
+    # Measured on the side, it changes no result.
+    but=(*COMPARED, "training.analyse_every", *(owner for rule in _NAMED for owner in rule.settings)),
     untrained_may_differ_in=("training",),
     compares="every setting no other rule watches",
     why="It is not part of the method, and how much of a difference it explains is unknown (MLRC 2.1).",
@@ -257,10 +260,12 @@ def find_differences(evidence: Evidence) -> list[Difference]:
     found = []
     keys = dict.fromkeys(key for settings in evidence.settings.values() for key in settings)
     for rule in RULES:
-        exceptions = (*rule.but, *rule.free(evidence))
-        watched = [key for key in keys if _is_under(key, rule.settings) and not _is_under(key, exceptions)]
-        for what in (*watched, *rule.fields):
-            freed = evidence.untrained if _is_under(what, rule.untrained_may_differ_in) else frozenset()
+        exceptions = (*rule.but, *rule.free(evidence), *evidence.varied)
+        watched = [key for key in keys if is_under(key, rule.settings) and not is_under(key, exceptions)]
+        # Another network has other weights, another data set another fingerprint.
+        is_varied = any(is_under(key, rule.settings) for key in evidence.varied)
+        for what in (*watched, *(() if is_varied else rule.fields)):
+            freed = evidence.untrained if is_under(what, rule.untrained_may_differ_in) else frozenset()
             labels = [label for label in evidence.methods if label not in freed]
             if what in rule.fields:
                 given = {label: [rule.fields[what](run) or UNSAID for run in evidence.done[label]] for label in labels}
@@ -283,12 +288,12 @@ def _other_content(evidence: Evidence) -> Iterator[Difference]:
     for what in dict.fromkeys(key for some in contents.values() for content in some for key in content):
         given = {label: {content.get(what, UNSAID) for content in some} for label, some in contents.items()}
         values = {label: OR.join(sorted(some)) for label, some in given.items() if some != {UNSAID}}
-        is_free = _is_under(what.removeprefix("file of "), COMPARED)
+        is_free = is_under(what.removeprefix("file of "), (*COMPARED, *evidence.varied))
         is_apart = len(set(values.values())) > 1 and not is_free
         if (is_apart or any(OR in value for value in values.values())) and not what.endswith("fingerprint"):
             yield Difference(rule=_CONTENT.name, what=what, values=values, why=_CONTENT.why)
 
 
-def _is_under(key: str, owners: Iterable[str]) -> bool:
+def is_under(key: str, owners: Iterable[str]) -> bool:
     """Tell whether a dotted setting is one of `owners` or below one; everything is below an empty one."""
     return any(owner in ("", key) or key.startswith(f"{owner}.") for owner in owners)

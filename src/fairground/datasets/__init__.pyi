@@ -8,6 +8,7 @@ from fairground.datasets.in_shop import InShopDataset
 from fairground.datasets.sop import SopDataset
 from fairground.datasets.synthetic import SyntheticDataset
 from fairground.datasets.table import TableDataset
+from fairground.datasets.toy_lines import ToyLinesDataset
 from fairground.datasets.toy_spaces import ToySpacesDataset
 
 __all__ = [
@@ -20,5 +21,6 @@ __all__ = [
     "SopDataset",
     "SyntheticDataset",
     "TableDataset",
+    "ToyLinesDataset",
     "ToySpacesDataset",
 ]

@@ -141,6 +141,7 @@ def numbers_of(rows: Iterable[EpochRow]) -> list[Number]:
     found: list[Number] = []
     for row in rows:
         found += [(f"validation/{metric}", row.epoch, value) for metric, value in row.validation.items()]
+        found += [(f"train/{measure}", row.epoch, value) for measure, value in row.train.items()]
         if row.loss is not None:
             trained = {"loss": row.loss, "images_per_second": row.images_per_second, "step": float(row.step)}
             found += [(f"train/{name}", row.epoch, value) for name, value in trained.items()]

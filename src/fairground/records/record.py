@@ -25,7 +25,8 @@ _STATES = get_args(State)
 class EpochRow:
     """One epoch: its mean training loss and, if it validated, the scores. Epoch 0 is before training.
 
-    `test` holds test scores measured per epoch (`evaluation.watch_test`); they are never used for selection.
+    `test` holds test scores measured per epoch (`evaluation.watch_test`), `train` rho and pi of the training split
+    (`training.analyse_every`); neither is ever used for selection.
     """
 
     epoch: int
@@ -35,6 +36,7 @@ class EpochRow:
     seconds: float = 0.0
     images_per_second: float = 0.0
     test: Mapping[str, float] = field(default_factory=dict)
+    train: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +208,7 @@ class RunRecord:
         """Return everything reproducible about the run as one text: equal texts mean bit-identical runs."""
         rows = [
             {"epoch": r.epoch, "step": r.step, "loss": r.loss, "validation": dict(r.validation)}
-            | ({"test": dict(r.test)} if r.test else {})
+            | {split: dict(scores) for split, scores in (("test", r.test), ("train", r.train)) if scores}
             for r in self.epochs
         ]
         scores = [{"metric": s.metric, "split": s.split, "value": s.value} for s in self.scores]

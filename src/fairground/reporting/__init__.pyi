@@ -14,13 +14,16 @@ from fairground.reporting.comparison_text import reservations
 from fairground.reporting.comparison_text import sentence
 from fairground.reporting.comparison_text import sentence_in
 from fairground.reporting.drawing import Bar
+from fairground.reporting.drawing import Contours
 from fairground.reporting.drawing import DARK
 from fairground.reporting.drawing import DASHED
 from fairground.reporting.drawing import DASHES
+from fairground.reporting.drawing import DOTTED
 from fairground.reporting.drawing import Dash
 from fairground.reporting.drawing import Draw
 from fairground.reporting.drawing import LIGHT
 from fairground.reporting.drawing import Line
+from fairground.reporting.drawing import N_LEVELS
 from fairground.reporting.drawing import N_SERIES
 from fairground.reporting.drawing import Names
 from fairground.reporting.drawing import Palette
@@ -44,8 +47,10 @@ from fairground.reporting.drawing import sign_of
 from fairground.reporting.drawing import svg_for_page
 from fairground.reporting.drawing import write
 from fairground.reporting.drawing import write_figure
+from fairground.reporting.figure import ANSWERS
 from fairground.reporting.figure import FigureInputs
 from fairground.reporting.figure import PRECISION_AT_1
+from fairground.reporting.figure import RANKINGS
 from fairground.reporting.figure import ReportFigure
 from fairground.reporting.figure import WIDTH
 from fairground.reporting.figure import arrays_in
@@ -142,12 +147,15 @@ from fairground.reporting.values_file import read_values
 from fairground.reporting.watch_server import WatchServer
 
 __all__ = [
+    "ANSWERS",
     "Bar",
     "Chosen",
     "ClassScores",
+    "Contours",
     "DARK",
     "DASHED",
     "DASHES",
+    "DOTTED",
     "Dash",
     "Draw",
     "FigureInputs",
@@ -167,6 +175,7 @@ __all__ = [
     "MethodComparer",
     "Models",
     "NEEDED",
+    "N_LEVELS",
     "N_SERIES",
     "Names",
     "Note",
@@ -178,6 +187,7 @@ __all__ = [
     "Panel",
     "Points",
     "Query",
+    "RANKINGS",
     "REST",
     "ReportFigure",
     "ResultTable",

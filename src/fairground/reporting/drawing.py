@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: how many methods have a colour of their own
 N_SERIES = 7
+#: shades of a contour plot
+N_LEVELS = 10
 #: a method's colour by rank (None beyond the palette), or one of the colours that are not a method's
 Series = int | None | Literal["ink", "soft", "rule"]
 #: a line pattern of matplotlib: where it starts, and the lengths of dashes and gaps
@@ -48,8 +50,8 @@ LIGHT = _palette("#1b1f24", "#5c6570", "#dde1e6", *_IN_LIGHT)
 DARK = _palette("#e8ebef", "#a3adb8", "#333a42", *_IN_DARK)
 STAND_IN = _palette("#010101", "#010102", "#010103", *(f"#0102{index:02x}" for index in range(N_SERIES)))
 # Line patterns and marks, so that colour is never the only difference.
-SOLID, DASHED = (0, ()), (0, (4, 3))
-DASHES: tuple[Dash, ...] = (SOLID, (0, (5, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
+SOLID, DASHED, DOTTED = (0, ()), (0, (4, 3)), (0, (1, 1.2))
+DASHES: tuple[Dash, ...] = (SOLID, (0, (5, 1.5)), DOTTED, (0, (5, 1.5, 1, 1.5)))
 SIGNS = ("o", "s", "^", "D", "v", "P", "X")
 Draw = Callable[["Figure", Palette], None]
 
@@ -173,15 +175,41 @@ class Names:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Panel:
-    """Items on common axes. `rows` names the rows from the top, at y = 0, 1, ...; a map has no axes and one scale."""
+class Contours:
+    """Lines of equal height over (x, y), the higher the darker; `heights` has a row for each y."""
 
-    items: Sequence[Line | Points | Bar | Names]
+    x: Sequence[float]
+    y: Sequence[float]
+    heights: Sequence[Sequence[float]]
+    series: Series = 0
+
+    def draw(self, axes: "Axes", palette: Palette) -> None:
+        from matplotlib.colors import to_rgba
+
+        colour = colour_of(self.series, palette)
+        shades = [to_rgba(colour, share) for share in np.linspace(0.04, 0.6, N_LEVELS)]
+        low, high = np.min(self.heights), np.max(self.heights)
+        levels = np.linspace(low, max(high, low + 1e-9), N_LEVELS + 1)
+        axes.contourf(self.x, self.y, self.heights, levels=levels, colors=shades)
+        lines = axes.contour(
+            self.x, self.y, self.heights, levels=levels[1:-1:2], colors=palette["soft"], linewidths=0.6
+        )
+        axes.clabel(lines, fontsize=8, fmt="%.3g", colors=palette["ink"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """Items on common axes. `rows` names the rows from the top, at y = 0, 1, ...; a map has no axes and one scale.
+
+    `log` has the letters of the logarithmic axes.
+    """
+
+    items: Sequence[Line | Points | Bar | Names | Contours]
     title: str = ""
     x: str = ""
     y: str = ""
     rows: Sequence[str] = ()
-    log: Literal["", "x", "y"] = ""
+    log: str = ""
     x_range: tuple[float, float] | None = None
     y_range: tuple[float, float] | None = None
     margin: float = 0.05
@@ -206,11 +234,11 @@ class Panel:
             item.draw(axes, palette)
         if self.has_zero_line:
             axes.axvline(0, color=palette["soft"], linewidth=1)
-        if self.log:
+        for letter in self.log:
             from matplotlib.ticker import LogLocator, NullLocator
 
-            axis = axes.xaxis if self.log == "x" else axes.yaxis
-            axes.set(**{f"{self.log}scale": "log"})
+            axis = axes.xaxis if letter == "x" else axes.yaxis
+            axes.set(**{f"{letter}scale": "log"})
             low, high = axis.get_view_interval()
             # Powers of ten alone would leave a short axis with one number.
             if high < 50 * low:

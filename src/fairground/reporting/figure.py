@@ -20,13 +20,26 @@ from fairground.records import RunRecord, array_names, read_arrays
 from fairground.reporting import ResultTable, clean, figures, heading, shorten, unit
 from fairground.reporting.drawing import Draw, Size, series_of, svg_for_page, write_figure
 from fairground.reporting.run_set import Method, RunSet, SectionKey, leave_out
-from fairground.spec.metric_names import is_share
+from fairground.spec import is_share
+from fairground.spec.study_spec import Kind
 from fairground.studies.trials import Trial
 
 #: inches of a page's column
 WIDTH = 9.4
 #: two names of the metric the papers draw, first choice first
 PRECISION_AT_1 = ("recall@1", "precision@1")
+
+#: the figures that answer each kind of question, first to last
+ANSWERS: Mapping[Kind, tuple[str, ...]] = {
+    "factor": ("effects", "distributions"),
+    "regularisation": ("p_switch", "regularised", "mixup", "spectra", "class_spectra"),
+    "correlation": ("structure", "correlations"),
+    "toy": ("toy_spaces", "toy_lines"),
+    "untrained": ("scores",),
+    "progress": ("over_time", "average_improvement"),
+}
+#: figures that ask which method is best
+RANKINGS = ("critical_difference", "over_time", "average_improvement", "improvement")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +66,14 @@ class FigureInputs:
     @property
     def metric(self) -> str:
         return self.table.primary
+
+    @property
+    def kind(self) -> Kind:
+        return "ranking" if self.runs.study is None else self.runs.study.kind
+
+    def count(self, n: int) -> str:
+        """Return how many runs; of several folds, how many repeats, each the mean over its folds."""
+        return count(n, "repeat" if len(self.folds) > len(self.runs.records) else "run")
 
     @property
     def habitual(self) -> str:
@@ -85,7 +106,10 @@ class FigureInputs:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportFigure:
-    """`height` is in inches; `rows` are the same facts under the headings `columns`."""
+    """`height` is in inches; `rows` are the same facts under the headings `columns`.
+
+    `answer` is what it says to the question of a study that it is made for, where `is_answer` says that this is one.
+    """
 
     title: str
     sentence: str
@@ -95,6 +119,8 @@ class ReportFigure:
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[str | float | None]] = ()
     is_for_page: bool = True
+    answer: str = ""
+    is_answer: bool = False
 
     @property
     def size(self) -> Size:
@@ -113,12 +139,17 @@ class ReportFigure:
 
 
 def figures_of(inputs: FigureInputs) -> list[ReportFigure]:
+    """Return the figures that can be drawn, those that answer the study's question first; a toy has no others."""
     files = [
         importlib.import_module(f"{figures.__name__}.{one.name}") for one in pkgutil.iter_modules(figures.__path__)
     ]
     known = [(place, name, getattr(file, name)) for file in files for name, place in file.PAGE_ORDER.items()]
-    found = [(name, figure_of(inputs)) for _, name, figure_of in sorted(known, key=itemgetter(0))]
-    return [replace(figure, name=name) for name, figure in found if figure is not None]
+    draw = {name: figure_of for _, name, figure_of in sorted(known, key=itemgetter(0))}
+    answers = ANSWERS.get(inputs.kind, ())
+    others = [name for name in draw if inputs.kind == "ranking" or name not in RANKINGS]
+    names = dict.fromkeys([*answers, *(() if inputs.kind == "toy" else others)])
+    found = [(name, draw[name](inputs)) for name in names]
+    return [replace(figure, name=name, is_answer=name in answers) for name, figure in found if figure is not None]
 
 
 def write_figures(inputs: FigureInputs, folder: Path, kind: str, *, prefix: str = "") -> list[Path]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fairground.comparison import Generality, join_folds
+from fairground.comparison import COMPARED, Generality, is_under, join_folds
 from fairground.errors import DataError, InputError, require
 from fairground.files import read_json
 from fairground.papers import compare_with_published, ensemble_protocol, repeats_of
@@ -71,8 +71,8 @@ def page_text(
         "page.html",
         title=runs.title or f"{len(runs.records)} runs",
         live=live,
-        follows=clean(runs.follows),
-        differs=clean(runs.differs),
+        follows=clean(runs.study.follows) if runs.study else "",
+        differs=clean(runs.study.differs) if runs.study else "",
         sections=sections,
         run_galleries=galleries,
         n_left_out=n_left_out,
@@ -83,7 +83,9 @@ def page_text(
         over=over,
         over_figures=[(figure, figure.svg("over")) for figure in (() if over is None else over.figures)],
         audits=audits,
-        counts=_counts(runs.records, [row for section in sections for row in section["table"].rows]),
+        counts=_counts(
+            runs.records, [row for section in sections for row in section["table"].rows], sections[0]["noun"]
+        ),
         versions=_versions(runs.records),
     )
 
@@ -103,7 +105,7 @@ def inputs_of(runs: RunSet) -> dict[SectionKey, FigureInputs]:
     for key, some in runs.sections().items():
         joined = tuple(join_folds(some.records))
         names = names_of_joined(some.records, joined, some.names)
-        table = ResultTable.from_records(joined, names=names, primary=some.metric).shown()
+        table = ResultTable.from_records(joined, names=names, primary=some.metric, study=some.study).shown()
         own, folds = (tuple(r for r in found if not r.is_imported) for found in (joined, some.records))
         found[key] = FigureInputs(key=key, runs=replace(some, records=own), folds=folds, table=table)
     for (data, protocol), inputs in found.items():
@@ -124,10 +126,14 @@ def _section(anchor: str, inputs: FigureInputs, others: Mapping[SectionKey, Figu
         models = "concatenated"
     repeats = repeats_of(inputs.folds)
     labels = _labels(repeats, table)
-    generality = _generality(inputs)
+    is_ranking, is_toy = inputs.kind == "ranking", inputs.kind == "toy"
+    generality = _generality(inputs) if is_ranking else None
     unfair = None if table.is_fair else table.fairness.refusal()
     beside = " Imported results are not part of this: how they were made cannot be checked."
-    figures = [(figure, figure.svg(anchor)) for figure in figures_of(inputs)]
+    figures = figures_of(inputs)
+    headline = " ".join(figure.answer for figure in figures if figure.is_answer and figure.answer)
+    drawn = {figure.name: figure.svg(anchor) for figure in figures}
+    shown = [(figure, drawn[figure.name]) for figure in figures if figure.is_for_page]
     return {
         "anchor": anchor,
         "title": f"{inputs.dataset}, {models} models" if models else f"{inputs.dataset}, {protocol}",
@@ -137,18 +143,21 @@ def _section(anchor: str, inputs: FigureInputs, others: Mapping[SectionKey, Figu
         "table": table,
         "caption": table_formats.caption(table),
         "question": sentences.question_of(table, inputs.dataset, models),
-        "headline": sentences.headline_of(table, unfair=unfair, generality=generality)
+        "headline": (headline or sentences.headline_of(table, unfair=unfair, generality=generality))
         + (beside if table.rows and table.imported else ""),
         "card": _card([flatten(record.spec) for record in one_of_each_spec(inputs.folds)]),
         "scores": score_panel(table),
-        "curves": curves_of(table),
-        "drawn": {figure.name: svg for figure, svg in figures},
+        "curves": {} if is_toy else curves_of(table),
+        "drawn": drawn,
         "notes": sentences.notes_of(table),
-        "fairness": table.fairness if table.comparisons else None,
-        "confidence": confidence_of(table, generality) if table.comparisons else None,
+        "fairness": table.fairness if table.comparisons and not is_toy else None,
+        "varied": [key for key in (table.study.varied if table.study else ()) if not is_under(key, COMPARED)],
+        "confidence": confidence_of(table, generality) if table.comparisons and is_ranking else None,
         "published": compare_with_published(repeats, labels),
-        "figures": [(figure, svg) for figure, svg in figures if figure.is_for_page],
-        "maps": maps_of(inputs),
+        "answers": [(figure, svg) for figure, svg in shown if figure.is_answer],
+        "figures": [(figure, svg) for figure, svg in shown if not figure.is_answer],
+        "maps": [] if is_toy else maps_of(inputs),
+        "noun": "space" if is_toy else "method",
         "labels": labels,
     }
 
@@ -198,7 +207,7 @@ def _card(flat: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 def _over_sections(sections: Sequence[Mapping[str, Any]]) -> OverTables | None:
     single = [section for section in sections if section["models"] != "concatenated" and section["table"].rows]
-    is_fair = all(section["fairness"] is not None and section["fairness"].is_fair for section in single)
+    is_fair = all(section["confidence"] is not None and section["table"].is_fair for section in single)
     return over_tables_if_any([(section["dataset"], section["table"]) for section in single]) if is_fair else None
 
 
@@ -224,7 +233,7 @@ def _run_galleries(sections: Sequence[Mapping[str, Any]], runs: RunSet) -> tuple
     return shown, left_out
 
 
-def _counts(records: Sequence[RunRecord], rows: Sequence[TableRow]) -> dict[str, str]:
+def _counts(records: Sequence[RunRecord], rows: Sequence[TableRow], noun: str) -> dict[str, str]:
     """Return how much work the page is about; concatenated models were trained as single ones."""
     seeds = sorted({row.n_done for row in rows})
     if not rows:
@@ -233,9 +242,9 @@ def _counts(records: Sequence[RunRecord], rows: Sequence[TableRow]) -> dict[str,
     n_methods = len({row.label.removeprefix(UNFAIR) for row in rows})
     work = "of measuring" if all(record.is_untrained for record in trained) else "of training"
     return {
-        "method" if n_methods == 1 else "methods": str(n_methods),
+        noun if n_methods == 1 else f"{noun}s": str(n_methods),
         "run" if len(trained) == 1 else "runs": str(len(trained)),
-        "seed per method" if seeds == [1] else "seeds per method": " to ".join(map(str, {seeds[0]: 0, seeds[-1]: 0})),
+        f"seed{'' if seeds == [1] else 's'} per {noun}": " to ".join(map(str, {seeds[0]: 0, seeds[-1]: 0})),
         work: duration(sum(record.provenance.wall_seconds for record in trained)),
     }
 

@@ -16,7 +16,7 @@ from fairground.comparison.comparison_result import LEVEL, Comparison, Generalit
 from fairground.errors import InputError, require
 from fairground.records.record import RunRecord, SplitName
 from fairground.reporting import ClassScores, Mark, Method, marks_of, methods_of
-from fairground.spec import SeedProcedure, data_name, flatten, in_unit, nearest
+from fairground.spec import SeedProcedure, StudySpec, data_name, flatten, in_unit, nearest
 from fairground.studies.final_runs import WaveStatus, wave_of
 
 #: what every row and verdict of an unfair table begins with
@@ -70,6 +70,7 @@ class ResultTable:
     `higher_is_better` is None for a metric that does not declare a direction. `comparisons` are those of the metrics
     that a finished run has; `waves` is there if seeds were added in waves. `methods` are in the order of their runs.
     `imported` are rows of others' numbers on the same data, which are shown and take no part in anything else.
+    `study` is the one they belong to: where it does not ask which method is best, none is marked.
     """
 
     metrics: tuple[str, ...]
@@ -82,6 +83,7 @@ class ResultTable:
     methods: tuple[Method, ...]
     waves: WaveStatus | None = None
     imported: tuple[TableRow, ...] = ()
+    study: StudySpec | None = None
 
     @classmethod
     def from_records(
@@ -95,6 +97,7 @@ class ResultTable:
         margin: float | None = None,
         over: GeneralityKind = "seeds",
         classes: ClassScores | None = None,
+        study: StudySpec | None = None,
     ) -> "ResultTable":
         """Make the table on the test split, or on validation while that is sealed.
 
@@ -126,7 +129,8 @@ class ResultTable:
             for metric in metrics
             if (some := {method.label: by for method in methods if (by := method.by_seed(metric, split))})
         }
-        has_marks = primary in comparisons and directions[primary] is not None
+        is_ranked = study is None or study.kind == "ranking"
+        has_marks = is_ranked and primary in comparisons and directions[primary] is not None
         marks = marks_of(comparisons[primary]) if has_marks else {}
         rows = [
             TableRow(
@@ -155,6 +159,7 @@ class ResultTable:
             comparisons=comparisons,
             methods=tuple(methods),
             imported=tuple(_imported_row(method, metrics, split) for method in imported),
+            study=study,
         )
 
     def values(self) -> dict[str, dict[int, float]]:
@@ -181,13 +186,14 @@ class ResultTable:
 
     @cached_property
     def fairness(self) -> FairnessResult:
-        """Whether the methods may be compared; without a direction no method is called better."""
-        found = self.comparisons.get(self.primary)
+        """Whether the methods may be compared; without a ranking or a direction no method is called better."""
+        found, study = self.comparisons.get(self.primary), self.study
         return check_fairness(
             {method.label: method.records for method in self.methods},
             metric=self.primary,
             split=self.split,
-            comparison=found if self.has_direction else None,
+            comparison=found if self.has_direction and (study is None or study.kind == "ranking") else None,
+            varied=() if study is None else study.varied,
             imported=[row.label for row in self.imported],
         )
 

@@ -14,6 +14,7 @@ from fairground.errors import DamageWarning, FairgroundError
 from fairground.papers.expected_runs import ensemble_protocol
 from fairground.records import RunFolder, RunRecord, SplitName, folder_names, one_of_each_spec
 from fairground.reporting import labels_of
+from fairground.spec import StudySpec
 from fairground.spec.run_names import data_name, differing, flatten
 from fairground.studies.trials import Trial
 
@@ -26,8 +27,7 @@ class RunSet:
     """Records with the files of their runs, and how to show them.
 
     `folders` are by run; `trials` are searches by section, then by method's name; `names` are methods' names by hash;
-    `metric` ranks the methods (default: the metric of selection); `title` is the
-    study's question; `follows` and `differs` describe the study's relation to its paper.
+    `metric` ranks the methods (default: the metric of selection); `study` is there if all runs are of one.
     """
 
     records: tuple[RunRecord, ...]
@@ -36,8 +36,7 @@ class RunSet:
     names: Mapping[str, str] = field(default_factory=dict)
     metric: str | None = None
     title: str = ""
-    follows: str = ""
-    differs: str = ""
+    study: StudySpec | None = None
 
     @classmethod
     def in_home(

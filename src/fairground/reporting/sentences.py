@@ -29,7 +29,10 @@ class Note(NamedTuple):
 
 
 def question_of(table: ResultTable, dataset: str, models: Models = "") -> str:
+    """Return what the table is asked; a study has its own question, so that only the data set is left to say."""
     which, rows = _MODELS[models], table.rows or table.imported
+    if table.study is not None:
+        return f"{dataset}{which}"
     if len(rows) == 1:
         return f"How well does {rows[0].label} retrieve unseen classes of {dataset}?{which}"
     return f"Which of these {len(rows)} methods best retrieves unseen classes of {dataset}?{which}"

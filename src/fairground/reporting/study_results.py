@@ -10,7 +10,16 @@ from fairground.comparison import Interval, join_folds, seed_of
 from fairground.errors import InputError, require
 from fairground.papers.reproduction import without_fold
 from fairground.records import RunRecord, Store
-from fairground.reporting import MethodComparer, ResultTable, build_page, comparison_text, table_formats, with_unit
+from fairground.reporting import (
+    MethodComparer,
+    ResultTable,
+    build_page,
+    comparison_text,
+    figures_of,
+    inputs_of,
+    table_formats,
+    with_unit,
+)
 from fairground.reporting.run_set import (
     RunSet,
     SectionKey,
@@ -19,8 +28,8 @@ from fairground.reporting.run_set import (
     section_key,
     with_ensembles_apart,
 )
-from fairground.spec import canonical_json, declared_metric
-from fairground.studies import JobResult, Trial, begun_hint, counts, find_begun, results_so_far
+from fairground.spec import StudySpec, canonical_json, declared_metric, load_study, study_names
+from fairground.studies import JobResult, Trial, begun_hint, counts, find_begun, folder_of, results_so_far
 from fairground.studies.search_analysis import expected_best, importance, on_bounds
 
 
@@ -28,6 +37,7 @@ from fairground.studies.search_analysis import expected_best, importance, on_bou
 class StudyTable:
     """One table of a study: its heading, its runs, fold by fold or concatenated, and their methods' names by hash."""
 
+    study: StudySpec
     title: str
     data: str
     is_joined: bool
@@ -37,12 +47,12 @@ class StudyTable:
     @cached_property
     def table(self) -> ResultTable:
         joined = join_folds(self.records)
-        return ResultTable.from_records(joined, names=names_of_joined(self.records, joined, self.names))
+        names = names_of_joined(self.records, joined, self.names)
+        return ResultTable.from_records(joined, names=names, study=self.study)
 
     def text(self, *, width: int | None = None) -> str:
-        further = (
-            "".join(f"{line}\n" for line in comparison_text.reservations(self.table)) if self.table.comparisons else ""
-        )
+        is_compared = self.table.comparisons and self.study.kind != "toy"
+        further = "".join(f"{line}\n" for line in comparison_text.reservations(self.table)) if is_compared else ""
         shown = table_formats.text(self.table.shown(), width=width)
         return f"{table_formats.folded(self.title, width)}\n{shown}{table_formats.folded(further, width)}"
 
@@ -62,15 +72,22 @@ def tables_of(results: Sequence[JobResult]) -> list[StudyTable]:
             names = {record.method: method for method, found in runs.items() for record in found}
             kept = tuple(record for found in runs.values() for record in found)
             if kept:
-                tables.append(StudyTable(title=title, data=label, is_joined=is_joined, records=kept, names=names))
+                study = some[0].job.study
+                table = StudyTable(study=study, title=title, data=label, is_joined=is_joined, records=kept, names=names)
+                tables.append(table)
     return tables
 
 
 def results_text(
-    results: Sequence[JobResult], *, width: int | None = None, tables: Sequence[StudyTable] | None = None
+    results: Sequence[JobResult], *, home: Path, width: int | None = None, tables: Sequence[StudyTable] | None = None
 ) -> str:
-    """Return the tables of a study, what was selected, and warnings, in lines of at most `width` characters."""
+    """Return the tables of a study, its answer, what was selected, and warnings, in lines of at most `width` signs."""
     lines = [found.text(width=width) for found in (tables_of(results) if tables is None else tables)]
+    runs = from_study(results, home=home, title="")
+    is_answered = runs.study is not None and runs.study.kind != "ranking" and runs.records
+    for (data, _), inputs in (inputs_of(runs) if is_answered else {}).items():
+        answers = [figure.answer for figure in figures_of(inputs) if figure.is_answer and figure.answer]
+        lines += [table_formats.folded(f"{data}: {answer}", width) for answer in answers]
     lines += [table_formats.folded(line, width) for result in results for line in _search_lines(result)]
     return "\n".join(lines) + "\n"
 
@@ -161,8 +178,7 @@ def from_study(results: Sequence[JobResult], *, home: Path, title: str) -> RunSe
     return replace(
         RunSet.in_home(records, home, names=names, title=title),
         trials=trials,
-        follows="" if study is None else study.follows,
-        differs="" if study is None else study.differs,
+        study=study,
     )
 
 
@@ -213,6 +229,8 @@ def find_runs(names: Sequence[str], home: Path) -> RunSet:
 def _of_study(name: str, home: Path) -> RunSet:
     """Return the finished runs of a study whose selection is over, with its joined models."""
     study = find_begun(home, name)
+    if study is None and name in study_names() and folder_of(load_study(name), home).spec.exists():
+        study = load_study(name)  # made of the same runs as another, which was begun
     hint = begun_hint(home, name)
     require(study is not None, f"no study or run '{name}' in {home}.{hint} `fairground list runs` lists them.")
     assert study is not None

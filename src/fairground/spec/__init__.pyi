@@ -87,7 +87,6 @@ from fairground.spec.search_ranges import range_for
 from fairground.spec.search_ranges import range_from_plain
 from fairground.spec.search_ranges import rounded
 from fairground.spec.search_ranges import value_at
-from fairground.spec.settings import Kind
 from fairground.spec.settings import LATER
 from fairground.spec.settings import Overrides
 from fairground.spec.settings import Value
@@ -134,7 +133,6 @@ __all__ = [
     "EvaluationSpec",
     "FoldsSpec",
     "Integer",
-    "Kind",
     "LATER",
     "LOSS_RATE",
     "LogReal",

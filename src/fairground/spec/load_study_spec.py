@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
-from fairground.errors import require
-from fairground.spec import SHIPPED, nearest, read_toml
+from fairground.errors import InputError, require
+from fairground.spec import SHIPPED, flatten, nearest, read_toml, to_plain
 from fairground.spec import study_spec as spec
 from fairground.spec.search_ranges import Choice, Integer, LogReal, Range, Real, Unit, range_from_plain
 from fairground.spec.settings import Overrides, Value, fit, from_mapping, override_text
@@ -22,7 +22,14 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "until_settled": spec.UntilSettledSpec,
 }
 _SHIPPED = SHIPPED / "studies"
-_PLAIN = ("question", "follows", "differs", "protocol", "overrides", "settings", "seed", "repeats")
+#: what a place in `differs` counts
+_COUNTED = {
+    "budget": ("training.epochs", "training.batches_per_epoch"),
+    "seeds": ("repeats",),
+    "repeats": ("repeats",),
+    "trials": ("search.trials",),
+}
+_PLAIN = ("question", "kind", "follows", "differs", "protocol", "overrides", "settings", "seed", "repeats")
 #: what a study follows whose `settings` are those of one reading of a paper
 _FOLLOWS: Mapping[str, str] = {
     "text": "the text, as the paper is written, in every setting in which the released code differs from it; what it "
@@ -46,7 +53,62 @@ def load_study(name: str, *, changes: Overrides | None = None) -> spec.StudySpec
     data = _layers(name)
     for key, value in (changes or {}).items():
         _change(data, key, value)
-    return _build(data, name=Path(name).stem if is_file else name, origin=name if is_file else f"study {name}")
+    study = _build(data, name=Path(name).stem if is_file else name, origin=name if is_file else f"study {name}")
+    study = replace(study, follows=_FOLLOWS.get(study.settings, study.follows))
+    source = _source(name)
+    is_same = source == name and {*(changes or {})} <= {"data.root", "data.path", "settings"}
+    if is_same or not (study.follows or study.differs):
+        return study
+    reading = {key: value for key, value in (changes or {}).items() if key == "settings"}
+    return _as_changed(study, load_study(source, changes=reading), str(data.get("differs", "")))
+
+
+def _source(name: str) -> str:
+    """Return the study that says how it relates to a paper: this one, or the one that its file extends."""
+    while name.endswith(".toml"):
+        data = read_toml(Path(name))
+        parent = data.get("extends")
+        if not isinstance(parent, str) or "follows" in data or "differs" in data:
+            break
+        name = str(Path(name).parent / parent) if parent.endswith(".toml") else parent
+    return name
+
+
+def _as_changed(study: spec.StudySpec, source: spec.StudySpec, differs: str) -> spec.StudySpec:
+    """Return the study with its changes in `differs`; one whose runs are not those of its source follows nothing.
+
+    Counts that `differs` has a place for are there already. Where the images are is not a change.
+    """
+    told = {key for place, keys in _COUNTED.items() if f"{{{place}}}" in differs for key in keys}
+    ours, theirs = ({job.label: _settings(job) for job in spec.jobs_of(one)} for one in (study, source))
+    found: dict[str, dict[str, None]] = {}
+    for label in (label for label in ours if ours[label] and label in theirs):
+        now, then = ours[label], theirs[label]
+        for key in dict.fromkeys([*now, *then]):
+            is_new_part = now.get(part := key.partition(".")[0]) != then.get(part) and key != part
+            here, there = (settings.get(key, "none") for settings in (now, then))
+            if there not in (here, spec.UNSAID) and key not in told and not is_new_part:
+                found.setdefault(f"{key} {here}", {})[there] = None
+    changes = [f"{change} (there {' or '.join(values)})" for change, values in found.items()]
+    for word, some in (("without", theirs.keys() - ours.keys()), ("with", ours.keys() - theirs.keys())):
+        changes += [f"{word} {', '.join(sorted(some))}"] if some else []
+    if not changes:
+        return study
+    is_other = any(not change.startswith("repeats ") for change in changes)
+    all_told = "; ".join([*filter(None, [study.differs]), f"changed from {source.name}: {', '.join(changes)}"])
+    return replace(study, follows="" if is_other else study.follows, differs=all_told)
+
+
+def _settings(job: spec.StudyJob) -> dict[str, str]:
+    """Return what decides the results of a job: the settings of its runs, and how they are searched and repeated."""
+    study, waves = job.study, job.study.until_settled
+    try:
+        run = job.spec(seed=study.seed, fold=study.folds.used[0], test=True, unsaid=spec.UNSAID)
+    except InputError:  # said when it is to be run
+        return {}
+    repeats = study.repeats if waves is None else f"{waves.first} to {waves.limit} in waves"
+    further = {"search": to_plain(study.search), "selection": to_plain(study.selection), "repeats": repeats}
+    return flatten({**to_plain(run), **further})
 
 
 def study_from_plain(data: Mapping[str, Any]) -> spec.StudySpec:
@@ -77,7 +139,7 @@ def _build(data: Mapping[str, Any], *, name: str, origin: str) -> spec.StudySpec
         require(isinstance(entries, Mapping), f"{origin}: {key} is a table; write [{key}]")
         arguments[key] = tuple(_entry(origin, key, kind, label, entry) for label, entry in entries.items())
     study = spec.StudySpec(name=name, **arguments)
-    return replace(study, differs=_with_counts(study), follows=_FOLLOWS.get(study.settings, study.follows))
+    return replace(study, differs=_with_counts(study))
 
 
 def _entry(origin: str, key: str, kind: type[Any], label: str, entry: Any) -> Any:

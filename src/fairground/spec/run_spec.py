@@ -72,7 +72,8 @@ class TrainingSpec:
     `precision` mixed multiplies in bfloat16 where the hardware has it; `compile` hands the network to torch.compile.
     `trainable` says which stages of the trunk train besides the head: all, the last N (last:N), or none (head). The
     others run once: their outputs for `views` augmented views of each image are kept on disk, and epochs train the
-    rest from them. With `views` 0 nothing is kept, and every step augments again.
+    rest from them. With `views` 0 nothing is kept, and every step augments again. Every `analyse_every` epochs, 0 for
+    never, rho and pi of the training split go into the epoch's row; they change and select nothing.
     """
 
     batch_size: int = 128
@@ -86,10 +87,12 @@ class TrainingSpec:
     compile: bool = False
     trainable: str = field(default="all", metadata=LATER)
     views: int = field(default=4, metadata=LATER)
+    analyse_every: int = field(default=0, metadata=LATER)
 
     def __post_init__(self) -> None:
         check_bounds("training", self, "[1, inf)", "batch_size", "validate_every")
         check_bounds("training", self, "[0, inf)", "epochs", "batches_per_epoch", "patience", "gradient_chunk", "views")
+        check_bounds("training", self, "[0, inf)", "analyse_every")
         require(
             re.fullmatch(r"all|head|last:[1-9][0-9]*", self.trainable) is not None,
             "training.trainable must be all, head, or last:N for the last N stages of the trunk, like last:2; got "

@@ -1,8 +1,8 @@
 """A study: which methods are compared on which data, how they are searched, how often repeated, and its runs.
 
-A study is named by its hash as a run is. The question, what it follows and the number of repeats are left out of it,
-so that asking for more repeats goes on with the same search. How seeds are added in waves is part of it: a rule that
-could change once results are known would be no rule.
+A study is named by its hash as a run is. The question and its kind, what it follows and the number of repeats are left
+out of it, so that asking for more repeats goes on with the same search. How seeds are added in waves is part of it: a
+rule that could change once results are known would be no rule.
 """
 
 from collections.abc import Mapping
@@ -18,6 +18,9 @@ from fairground.spec.search_ranges import LogReal, Range, contains, grid_of, ran
 LOSS_RATE = LogReal(low=1e-6, high=1.0)
 #: stands for what only the user can say
 UNSAID = "(yours to say)"
+#: what a study asks: which method is best, what a factor or a regulariser does, what a toy shows, what goes with the
+#: score, what networks are worth before training, whether newer losses are better
+Kind = Literal["ranking", "factor", "regularisation", "toy", "correlation", "untrained", "progress"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,14 +226,16 @@ class SearchProcedure:
 class StudySpec:
     """Data sets x methods x (search, folds, budget) x repeats, and the rule that selects.
 
-    With `until_settled` seeds are added in waves instead, and `repeats` is not used. `follows` says which reading of a
-    paper it is, its text or its code as run; `differs` in what it is not the paper's. With `settings` text or code,
-    every setting in which the two differ is that of the one, save what the study's own overrides, its data sets' or
-    the search say. The search runs on `seed`, the final runs on the next ones.
+    With `until_settled` seeds are added in waves instead, and `repeats` is not used. `kind` says what sort of answer
+    the question wants, `follows` which reading of a paper it is, its text or its code as run, `differs` in what it is
+    not the paper's. With `settings` text or code, every setting in which the two differ is that of the one, save what
+    the study's own overrides, its data sets' or the search say. The search runs on `seed`, the final runs on the next
+    ones.
     """
 
     name: str
     question: str = ""
+    kind: Kind = field(default="ranking", metadata=LATER)
     follows: str = ""
     differs: str = ""
     protocol: str = "laptop"
@@ -268,6 +273,13 @@ class StudySpec:
         )
 
     @property
+    def varied(self) -> tuple[str, ...]:
+        """The settings in which methods differ on purpose; where they are ranked, only what is compared may differ."""
+        if self.kind == "ranking":
+            return ()
+        return tuple(dict.fromkeys(key for method in self.methods for key in method.overrides))
+
+    @property
     def repeat_seeds(self) -> tuple[int, ...]:
         """The seeds of the final runs, none of which the search has seen; in waves, as many as a method can get."""
         n = self.repeats if self.until_settled is None else self.until_settled.limit
@@ -283,7 +295,7 @@ class StudySpec:
 
 def study_hash(study: StudySpec) -> str:
     """Return the study's name in folders and stores: a hash of everything that decides its results."""
-    left_out = ("name", "question", "follows", "differs", "repeats")
+    left_out = ("name", "question", "kind", "follows", "differs", "repeats")
     return hash_of({key: value for key, value in to_plain(study).items() if key not in left_out})
 
 

@@ -160,7 +160,8 @@ def work_of(spec: RunSpec) -> RunWork | None:
 
     Formula
         trained   = epochs * batches * batch size;  batches: as given, or one pass over the training images
-        evaluated = (epochs / validate_every + 1) * images that select + test images + training images, if analysed
+        evaluated = (epochs / validate_every + 1) * images that select + test images + training images, if analysed at
+                    the end, and (epochs / analyse_every + 1) times if during training
         images    = trained + evaluated / 3: a forward pass is about a third of a training step
         bytes     = 4 * weights * (1 + 2 * 3) + 4 * test images * dimension: the best weights, two checkpoints with two
                     numbers of the optimiser for each weight, and the test embeddings
@@ -184,6 +185,7 @@ def work_of(spec: RunSpec) -> RunWork | None:
     evaluated = (training.epochs // training.validate_every + 1) * selecting
     evaluated += counts.test_images if evaluation.test else 0
     evaluated += n_train if evaluation.analyses else 0
+    evaluated += n_train * (-(-training.epochs // training.analyse_every) + 1) if training.analyse_every else 0
     width = spec.head.settings.get("embedding_dim")
     kept = counts.test_images * (width if isinstance(width, int) else 0) if evaluation.test else 0
     return RunWork(images=trained + 1 / 3 * evaluated, bytes=4 * ((1 + 2 * 3) * weights + kept))

@@ -71,11 +71,13 @@ from fairground.training.gallery import SIDE
 from fairground.training.gallery import gallery_of
 from fairground.training.gradient_cache import cached_backward
 from fairground.training.gradient_cache import require_chunks_alone
+from fairground.training.loop import MEASURES
 from fairground.training.loop import Progress
 from fairground.training.loop import StoppedError
 from fairground.training.loop import Training
 from fairground.training.loop import put_back
 from fairground.training.loop import take_snapshot
+from fairground.training.measure import analyse_train
 from fairground.training.measure import queries_and_gallery
 from fairground.training.measure import view_of
 from fairground.training.measure import view_of_rows
@@ -159,6 +161,7 @@ __all__ = [
     "LEAST_SEEN",
     "LoadedTable",
     "Loader",
+    "MEASURES",
     "MOST_APART",
     "N_NEIGHBOURS",
     "N_QUERIES",
@@ -188,6 +191,7 @@ __all__ = [
     "WatchedRun",
     "WeightAverage",
     "Workbench",
+    "analyse_train",
     "as_part",
     "build",
     "build_loss",

@@ -18,7 +18,10 @@ from fairground.records import BatchTrained, Clock, EpochEnded, EpochRow, Findin
 from fairground.spec.run_spec import RunSpec
 from fairground.training import Assembled, Checkpoints, Doctor, History, ProcessGroup, Schedule, Snapshot, start_head
 from fairground.training.device import peak_device_memory
-from fairground.training.measure import measure
+from fairground.training.measure import analyse_train, measure
+
+#: what Roth et al. log of the training split after every epoch
+MEASURES = ("rho", "pi")
 
 
 class StoppedError(KeyboardInterrupt):
@@ -119,7 +122,8 @@ class Training:
         if sampler.needs_embeddings:
             sampler.fill(self.embed(self.parts.split.train).cpu())
         self.progress.started, self.progress.device = self.clock.started, self.parts.device.type
-        row = EpochRow(epoch=0, step=0, loss=None, validation=self._validate(), test=self._watch_test())
+        validation, test = self._validate(), self._watch_test()
+        row = EpochRow(epoch=0, step=0, loss=None, validation=validation, test=test, train=self._analyse())
         self.progress.rows.append(row)
         self.listen(EpochEnded(row=row, n_epochs=self.spec.training.epochs))
         if self.spec.training.epochs == 0:
@@ -180,6 +184,7 @@ class Training:
             seconds=progress.epoch_seconds,
             images_per_second=images / max(progress.epoch_seconds, 1e-9),
             test=self._watch_test() if scores else {},
+            train=self._analyse(),
         )
         progress.rows.append(row)
         if self.doctor is not None:
@@ -219,6 +224,18 @@ class Training:
             return {}
         with self._averaged():
             return self._scores(self.embed(self.watched_test), self.watched_test)
+
+    def _analyse(self) -> dict[str, float]:
+        """Return rho and pi of the training split, where this epoch is due or the last."""
+        every, epoch = self.spec.training.analyse_every, self.progress.epoch
+        if every == 0 or (epoch % every and epoch != self.spec.training.epochs):
+            return {}
+        with self._averaged():
+            embeddings = self.embed(self.parts.split.train)
+        found: dict[str, dict[str, float]] = self.group.broadcast_object(
+            lambda: {name: dict(one.values) for name, one in analyse_train(self.parts, embeddings, MEASURES).items()}
+        )
+        return {name: value for values in found.values() for name, value in values.items()}
 
     def _scores(self, embeddings: torch.Tensor, rows: np.ndarray) -> dict[str, float]:
         found: dict[str, float] = self.group.broadcast_object(

@@ -1,16 +1,24 @@
 """What a run's embeddings score: who searches whom, on unit vectors or raw ones."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 
-from fairground.contracts import ImageTable
-from fairground.evaluation import EmbeddingView, Evaluation, evaluate_in_detail, pretrained_embeddings
+from fairground.contracts import Findings, ImageTable
+from fairground.evaluation import EmbeddingView, Evaluation, analyse, evaluate_in_detail, pretrained_embeddings
 from fairground.training.assemble import Assembled
 
 
 def measure(parts: Assembled, embeddings: torch.Tensor, rows: np.ndarray) -> Evaluation:
     asked = parts.spec.evaluation
     return evaluate_in_detail(view_of(parts, embeddings, rows), asked.metrics, lone=asked.lone)
+
+
+def analyse_train(parts: Assembled, embeddings: torch.Tensor, analyses: Sequence[str]) -> dict[str, Findings]:
+    """Return what analyses find in the embeddings of the training split."""
+    view = EmbeddingView(embeddings, parts.table.labels[parts.split.train], normalise=parts.on_sphere)
+    return analyse(view, analyses=analyses)
 
 
 def view_of(parts: Assembled, embeddings: torch.Tensor, rows: np.ndarray) -> EmbeddingView:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from fairground.errors import DivergedError
-from fairground.evaluation import EmbeddingView, analyse, metric_named
+from fairground.evaluation import metric_named
 from fairground.files import sweep, write_atomically
 from fairground.records import RunFolder, RunRecord, Score, Selection, SplitName, State, locked, write_arrays
 from fairground.records.content import begun_content, require_unchanged
@@ -22,7 +22,7 @@ from fairground.spec import RunSpec, child_seed, method_of, name_of, to_plain
 from fairground.training import ALONE, ProcessGroup, SealedRows, Training, gallery_of, prepare_inputs
 from fairground.training.assemble import assemble
 from fairground.training.device import device_details, device_named, forked_streams, reset_peak_memory, seed_streams
-from fairground.training.measure import measure
+from fairground.training.measure import analyse_train, measure
 
 
 def run(
@@ -154,9 +154,7 @@ def _measure_test(training: Training, embeddings: Tensor, rows: np.ndarray, fold
 
 def _analyse_train(training: Training, embeddings: Tensor, folder: RunFolder) -> dict[str, float]:
     """Return what analyses find in the training split as numbers; their curves are written beside the record."""
-    parts = training.parts
-    view = EmbeddingView(embeddings, parts.table.labels[parts.split.train], normalise=parts.on_sphere)
-    found = analyse(view, analyses=parts.spec.evaluation.analyses)
+    found = analyse_train(training.parts, embeddings, training.spec.evaluation.analyses)
     curves = {f"{name}/{curve}": values for name, one in found.items() for curve, values in one.curves.items()}
     if curves:
         write_arrays(folder.analyses, curves)

@@ -1,13 +1,11 @@
-"""What settings do: distributions over choices other than the loss, the course of searches, sensitivity to numbers.
+"""What settings other than the loss do: the effect of each factor, and distributions of relative performance.
 
 Formula
-    relative performance of a run = its score / the highest score by the same metric with the same loss,
-    over higher-is-better metrics
+    relative performance of a run = its score / the highest score by the same metric with the same loss at any level of
+    the same factor, over higher-is-better metrics
 
 Paper
     Roth et al., "Revisiting training strategies", ICML 2020, figures 2 and 3 (distributions).
-    Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020, optimisation plots of its supplementary
-    page (traces).
 """
 
 from collections import Counter
@@ -18,57 +16,78 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.reporting import Bar, Line, Panel, Points, panels, shorten
-from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, factor_of
-from fairground.spec import ROOM_OF, differing, goodness
-from fairground.studies.search_analysis import trace
+from fairground.comparison import LEVEL, t_interval
+from fairground.reporting import UNFAIR, Bar, Line, Method, Panel, Points, panels, shorten
+from fairground.reporting.drawing import SOLID
+from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, factor_of
+from fairground.spec import ROOM_OF, differing
 
-PAGE_ORDER = {"distributions": 30, "traces": 100, "sensitivity": 105}
-_MOST_FACTORS, _MOST_LEVELS, _MOST = 6, 8, 8
-#: a range this many times wide has a logarithmic axis
-_WIDE = 30
+PAGE_ORDER = {"effects": 28, "distributions": 30}
+_MOST_FACTORS, _MOST_LEVELS = 6, 8
 
 Specs = Mapping[str, Mapping[str, str]]
+#: the settings that methods share
+Common = tuple[tuple[str, str], ...]
 
 
-def distributions_of(inputs: FigureInputs) -> dict[str, dict[str, np.ndarray]]:
-    """Return, for each factor other than the loss, the relative performances at each of its levels.
+class Factor(NamedTuple):
+    """The methods at each level of a factor by what else they have in common, `owners` being what that is called."""
 
-    A level holds the methods that differ from another one in this factor alone, everything else being equal.
-    """
-    flat = {method.key: method.settings for method in inputs.methods}
-    relative: dict[str, list[float]] = {key: [] for key in flat}
-    for metric in [metric for metric, is_higher in inputs.table.higher_is_better.items() if is_higher]:
-        values = [(method, method.values(metric, inputs.table.split)) for method in inputs.methods]
-        tops: dict[str, float] = {}
-        for method, some in values:
-            loss = method.settings.get("loss", "")
-            tops[loss] = max([tops.get(loss, 0.0), *some])
-        for method, some in values:
-            top = tops[method.settings.get("loss", "")]
-            relative[method.key] += [100 * value / top for value in some if top > 0]
-    found: dict[str, dict[str, list[str]]] = {}
+    levels: dict[str, dict[Common, Method]]
+    owners: dict[Common, str]
+
+
+def factors_of(inputs: FigureInputs) -> dict[str, Factor]:
+    """Return every factor other than the loss with the methods that differ from another in this factor alone."""
+    methods = {method.key: method for method in inputs.methods}
+    flat = {key: method.settings for key, method in methods.items()}
+    found: dict[str, Factor] = {}
     for factor, keys in _factors(flat.values()).items():
         named = _levels(flat, factor, keys)
-        equal: dict[tuple[tuple[str, str], ...], list[str]] = {}
+        equal: dict[Common, list[str]] = {}
         for key, spec in flat.items():
             own = {name for name in spec if name in keys or name == factor or name.startswith(f"{factor}.")}
             equal.setdefault(tuple((name, spec[name]) for name in spec if name not in own), []).append(key)
-        levels: dict[str, list[str]] = {}
-        for alike in equal.values():
+        levels: dict[str, dict[Common, Method]] = {}
+        for common, alike in equal.items():
             if len({named[key] for key in alike}) > 1:
-                for key in (key for key in alike if relative[key]):
-                    levels.setdefault(named[key], []).append(key)
+                for key in alike:
+                    levels.setdefault(named[key], {})[common] = methods[key]
         if 2 <= len(levels) <= _MOST_LEVELS:
-            found[factor] = levels
+            found[factor] = Factor(levels, {common: _owner(equal[common], inputs) for common in equal})
     names = _study_names(found, inputs.runs.names)
     return {
-        factor: {
-            names.get(factor, {}).get(level, level): np.concatenate([relative[key] for key in keys])
-            for level, keys in levels.items()
-        }
-        for factor, levels in list(found.items())[:_MOST_FACTORS]
+        factor: Factor({names.get(factor, {}).get(level, level): some for level, some in levels.items()}, owners)
+        for factor, (levels, owners) in list(found.items())[:_MOST_FACTORS]
     }
+
+
+def _owner(keys: Sequence[str], inputs: FigureInputs) -> str:
+    """Return what methods that differ in one factor share: the beginning of the study's names, or the loss."""
+    starts = {inputs.runs.names.get(key, "").rpartition(", ")[0] for key in keys}
+    losses = [method.settings.get("loss", "?") for method in inputs.methods if method.key in keys]
+    return starts.pop() or losses[0] if len(starts) == 1 else losses[0]
+
+
+def distributions_of(inputs: FigureInputs) -> dict[str, dict[str, np.ndarray]]:
+    """Return the relative performances at each level of every factor."""
+    found: dict[str, dict[str, np.ndarray]] = {}
+    split, directions = inputs.table.split, inputs.table.higher_is_better
+    for factor, (levels, _) in factors_of(inputs).items():
+        methods = [method for some in levels.values() for method in some.values()]
+        relative: dict[str, list[float]] = {method.key: [] for method in methods}
+        for metric in [metric for metric, is_higher in directions.items() if is_higher]:
+            values = [(method, method.values(metric, split)) for method in methods]
+            tops: dict[str, float] = {}
+            for method, some in values:
+                loss = method.settings.get("loss", "")
+                tops[loss] = max([tops.get(loss, 0.0), *some])
+            for method, some in values:
+                top = tops[method.settings.get("loss", "")]
+                relative[method.key] += [100 * value / top for value in some if top > 0]
+        shares = {level: [relative[method.key] for method in some.values()] for level, some in levels.items()}
+        found[factor] = {level: np.concatenate(some) for level, some in shares.items() if any(some)}
+    return {factor: levels for factor, levels in found.items() if len(levels) > 1}
 
 
 def _factors(specs: Iterable[Mapping[str, str]]) -> dict[str, list[str]]:
@@ -96,29 +115,35 @@ def _levels(flat: Specs, factor: str, keys: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _study_names(
-    found: Mapping[str, Mapping[str, Sequence[str]]], names: Mapping[str, str]
-) -> dict[str, dict[str, str]]:
+def _study_names(found: Mapping[str, Factor], names: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Return the study's names for the levels of a factor: the ends of its methods' names, "Margin, SPC-2".
 
-    Used only where all levels of a factor have one end each, under the same beginnings, that no other factor has.
+    Used only where all levels of a factor have one end each, under the same beginnings, that no other factor has; or
+    where a level is several settings at once, which are hard to read.
     """
     ends: dict[str, dict[str, str]] = {}
-    for factor, levels in found.items():
-        split = {level: [names.get(key, "").rpartition(", ") for key in keys] for level, keys in levels.items()}
+    for factor, (levels, _) in found.items():
+        split = {
+            level: [names.get(method.key, "").rpartition(", ") for method in some.values()]
+            for level, some in levels.items()
+        }
         beginnings = {frozenset(start for start, _, _ in parts) for parts in split.values()}
         last = {level: {end for _, comma, end in parts if comma} for level, parts in split.items()}
         if len(beginnings) == 1 and all(len(some) == 1 for some in last.values()):
             ends[factor] = {level: min(some) for level, some in last.items()}
     used = Counter(end for levels in ends.values() for end in levels.values())
-    return {factor: levels for factor, levels in ends.items() if all(used[end] == 1 for end in levels.values())}
+    return {
+        factor: levels
+        for factor, levels in ends.items()
+        if all(used[end] == 1 for end in levels.values()) or any(", " in level for level in levels)
+    }
 
 
 def distributions(inputs: FigureInputs) -> ReportFigure | None:
     found = distributions_of(inputs)
     if not found:
         return None
-    axis = "% of the best" if len(found) > 1 else "% of the best with the same loss"
+    axis = "% of the best with the same loss"
     drawn = []
     for key, levels in found.items():
         ordered = sorted(levels.items(), key=lambda item: -float(np.median(item[1])))
@@ -132,126 +157,133 @@ def distributions(inputs: FigureInputs) -> ReportFigure | None:
             ]
         drawn.append(Panel(items=items, rows=[level for level, _ in ordered], title=key, x=axis))
     n_levels = sum(map(len, found.values()))
+    at = {
+        (key, level): {run.name for method in methods.values() for run in method.done}
+        for key, (levels, _) in factors_of(inputs).items()
+        for level, methods in levels.items()
+    }
     return ReportFigure(
-        title="Effect of other choices",
-        sentence="Performance relative to the best with the same loss, over all seeds and higher-is-better metrics, by "
-        f"{', '.join(shorten(key, 40) for key in found)} ({count(len(inputs.done), 'run')}). Boxes hold the middle "
-        "half, the line is the median. As in figures 2 and 3 of Roth et al., 2020.",
+        title="Distributions of relative performance",
+        sentence="Every higher-is-better metric of every run as a share of the best that the same loss has with any "
+        f"value of the same factor, by {', '.join(shorten(key, 40) for key in found)} "
+        f"({inputs.count(len(set[str]().union(*at.values())))}). Boxes hold the middle half, the line is the median. "
+        "As in figures 2 and 3 of Roth et al., 2020.",
         draw=panels(drawn),
         height=max(2.2, 0.9 * -(-len(found) // 2) + 0.38 * n_levels / (2 if len(found) > 1 else 1)),
-        columns=("setting", "value", "median", "runs by metrics"),
+        columns=("setting", "value", "median", "runs"),
         rows=[
-            (key, level, f"{np.median(values):.1f} %", len(values))
+            (key, level, f"{np.median(values):.1f} %", len(at[key, level]))
             for key, levels in found.items()
             for level, values in levels.items()
         ],
     )
 
 
-def traces(inputs: FigureInputs) -> ReportFigure | None:
-    axis, factor = f"Validation {axis_of(inputs.metric)}", factor_of(inputs.metric)
+class Change(NamedTuple):
+    """By how much a score differs, in the unit shown, with its interval where there is one."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    def __str__(self) -> str:
+        span = "" if self.low is None or self.high is None else f" [{self.low:+.2f}, {self.high:+.2f}]"
+        return f"{self.value:+.2f}{span}"
+
+    @property
+    def verdict(self) -> str:
+        if self.low is None or self.high is None or self.low <= 0 <= self.high:
+            return "not settled"
+        return "higher" if self.low > 0 else "lower"
+
+
+def mean_change(values: Sequence[float], *, n_claims: int = 1) -> Change:
+    """Return the mean over losses with its interval over losses; `n_claims` such intervals hold at once."""
+    found = t_interval(values, level=1 - (1 - LEVEL) / n_claims)
+    return Change(found.mean, found.low, found.high)
+
+
+def change_between(inputs: FigureInputs, metric: str, one: Method, other: Method) -> Change:
+    """Return by how much `one` is above `other`, from the comparison of the table: all its pairs hold at once."""
+    labels = [method.label.removeprefix(UNFAIR) for method in (one, other)]
+    pair, factor = inputs.table.comparisons[metric].pair(*labels), factor_of(metric)
+    sign = factor if pair.a == labels[0] else -factor
+    if pair.low is None or pair.high is None:
+        return Change(sign * pair.difference)
+    return Change(sign * pair.difference, *sorted((sign * pair.low, sign * pair.high)))
+
+
+def effects(inputs: FigureInputs) -> ReportFigure | None:
+    found = factors_of(inputs) if inputs.kind == "factor" else {}
+    metric, axis = inputs.metric, axis_of(inputs.metric)
     drawn: list[Panel] = []
-    rows = []
-    for label, points in ((label, trace(trials)) for label, trials in inputs.trials.items()):
-        scored = {point.number: factor * point.score for point in points if point.score is not None}
-        if not scored:
+    rows: list[tuple[str, str, str, str, str]] = []
+    told, runs, losses = [], set[str](), set[str]()
+    for name, (levels, owners) in found.items():
+        scores = {
+            level: {common: fmean(some) for common, method in methods.items() if (some := inputs.scores(method))}
+            for level, methods in levels.items()
+        }
+        shared = [common for common in owners if all(common in some for some in scores.values())]
+        if not shared:
             continue
-        best = {point.number: factor * point.best for point in points if point.best is not None}
-        dots = Points(x=list(scored), y=list(scored.values()), series="soft", size=4, alpha=0.7)
-        line = Line(x=list(best), y=list(best.values()), is_stepped=True)
-        drawn.append(Panel(items=[dots, line], title=label, x="trial", has_whole_x=True))
-        rows.append((label, len(points), len(scored), best[points[-1].number]))
-    if not rows:
+        high, low, n_pairs = _ends({level: fmean(some[common] for common in shared) for level, some in scores.items()})
+        changes = {
+            owners[common]: change_between(inputs, metric, levels[high][common], levels[low][common])
+            for common in shared
+        }
+        if len(changes) > 1:
+            values = [change.value for change in changes.values()]
+            changes[f"mean of {len(values)} losses"] = mean_change(values, n_claims=n_pairs * len(found))
+        losses |= {owners[common] for common in shared}
+        runs |= {run.name for at in (high, low) for common in shared for run in levels[at][common].done}
+        shown, change = _setting_name(name), list(changes.values())[-1]
+        told.append((change, f"{shown} {high} instead of {low}"))
+        items = [item for row, one in enumerate(changes.values()) for item in _whisker(row, one)]
+        title, x = f"{shown}: {high} instead of {low}", f"change of {axis}"
+        drawn.append(Panel(items=items, rows=list(changes), title=title, x=x, has_zero_line=True))
+        rows += [(shown, f"{high} instead of {low}", owner, str(one), one.verdict) for owner, one in changes.items()]
+    if not drawn:
         return None
-    left_out = f" The first {_MOST} are drawn." if len(rows) > _MOST else ""
+    over = f"On average over {len(losses)} losses" if len(losses) > 1 else "With this loss"
+    settled = [
+        f"{change} with {what}" for change, what in sorted(told, reverse=True) if change.verdict != "not settled"
+    ]
+    unsettled = "; ".join(f"{what} ({change})" for change, what in told if change.verdict == "not settled")
+    answer = (
+        f"{over}, {axis} changes by {'; by '.join(settled)}." if settled else f"{over}, no change of {axis} is settled"
+    )
+    if unsettled:
+        answer += f" Not settled: {unsettled}." if settled else f": {unsettled}."
+    lines = [max(len(panel.rows) for panel in drawn[i : i + 2]) for i in range(0, len(drawn), 2)]
     return ReportFigure(
-        title="The course of each search",
-        sentence=f"{axis} of every finished trial in order, and the best so far: "
-        f"{count(sum(n for _, n, *_ in rows), 'trial')} of {count(len(rows), 'method')}. A line still rising at "
-        f"the end suggests more trials.{left_out}",
-        draw=panels(drawn[:_MOST], y=axis, sharey=True),
-        height=0.6 + 2.1 * -(-len(drawn[:_MOST]) // 2),
-        columns=("method", "trials", "finished", "best"),
+        title="What each factor does",
+        sentence=f"Change of {axis} from one value of a factor to another, all else being equal: from the smallest to "
+        "the largest number, or from the value with the lowest mean to that with the highest. Lines are 95 % "
+        "intervals: of a single loss over seeds, for all pairs of methods at once; of the mean, over losses, for all "
+        f"factors at once ({inputs.count(len(runs))}).",
+        draw=panels(drawn),
+        height=0.4 + sum(0.9 + 0.3 * n for n in lines),
+        columns=("factor", "values", "loss", "change", "verdict"),
         rows=rows,
+        answer=answer,
     )
 
 
-class Sensitivity(NamedTuple):
-    """A setting of a loss: (value, score) of trials or methods, the best, the range of mean scores of its values.
-
-    `is_alone` says that nothing else differs.
-    """
-
-    owner: str
-    setting: str
-    points: list[tuple[float, float]]
-    best: tuple[float, float]
-    reach: float
-    is_alone: bool
+def _ends(means: Mapping[str, float]) -> tuple[str, str, int]:
+    """Return the two levels to compare, and of how many pairs they were chosen: numbers by size, others by score."""
+    with suppress(ValueError):
+        numbers = {float(level): level for level in means}
+        return numbers[max(numbers)], numbers[min(numbers)], 1
+    return max(means, key=means.__getitem__), min(means, key=means.__getitem__), len(means) * (len(means) - 1) // 2
 
 
-def sensitivities_of(inputs: FigureInputs) -> tuple[list[Sensitivity], bool]:
-    """Return every varied number: from the trials of searches, which is said, otherwise from methods of one loss.
-
-    The setting that moves the score most comes first.
-    """
-    is_higher = inputs.table.higher_is_better.get(inputs.metric) is not False
-    rows: dict[str, list[tuple[Mapping[str, object], float]]] = {}
-    for label, trial in ((label, trial) for label, trials in inputs.trials.items() for trial in trials):
-        if trial.score is not None:
-            rows.setdefault(label, []).append((trial.settings, factor_of(inputs.metric) * trial.score))
-    searched = _varied(rows, is_higher)
-    if searched:
-        return searched, True
-    rows = {}
-    for method in inputs.methods:
-        if scores := inputs.scores(method):
-            rows.setdefault(method.settings.get("loss", "?"), []).append((method.settings, fmean(scores)))
-    return _varied(rows, is_higher), False
+def _setting_name(dotted: str) -> str:
+    return (dotted.partition(".")[2] or dotted).replace("_", " ")
 
 
-def _varied(rows: Mapping[str, Sequence[tuple[Mapping[str, object], float]]], is_higher: bool) -> list[Sensitivity]:
-    found = []
-    for owner, some in rows.items():
-        for key in dict.fromkeys(key for settings, _ in some for key in settings):
-            at: dict[float, list[float]] = {}
-            others = set()
-            for settings, score in some:
-                with suppress(ValueError):  # a setting that is not a number
-                    at.setdefault(float(str(settings.get(key))), []).append(score)
-                    others.add(tuple((name, value) for name, value in settings.items() if name != key))
-            if len(at) < 2:
-                continue
-            means = [fmean(scores) for scores in at.values()]
-            points = sorted((x, score) for x, scores in at.items() for score in scores)
-            best = max(points, key=lambda point: goodness(point[1], is_higher))
-            found.append(Sensitivity(owner, key, points, best, max(means) - min(means), len(others) == 1))
-    return sorted(found, key=lambda one: -one.reach)
-
-
-def sensitivity(inputs: FigureInputs) -> ReportFigure | None:
-    found, is_search = sensitivities_of(inputs)
-    if not found:
-        return None
-    drawn = []
-    for owner, setting, points, best, *_ in found[:_MOST]:
-        x, y = zip(*points, strict=True)
-        dots = [
-            Points(x=x, y=y, size=5, alpha=0.7),
-            Points(x=best[:1], y=best[1:], series=1, sign="D", size=7, alpha=1),
-        ]
-        is_wide = min(x) > 0 and max(x) > _WIDE * min(x)
-        drawn.append(Panel(items=dots, title=owner, x=shorten(setting, 40), log="x" if is_wide else ""))
-    axis = f"{'Validation' if is_search else inputs.table.split.capitalize()} {axis_of(inputs.metric)}"
-    what = "one point per trial" if is_search else "one point per method, mean over its seeds"
-    first = ", the one that moves it most first" if len(found) > 1 else ""
-    more = f"; {len(found) - _MOST} more are not drawn" if len(found) > _MOST else ""
-    caveat = " Other settings vary too, so this shows where to look, not what causes the difference."
-    n = len({point for one in found for point in one.points})
-    return ReportFigure(
-        title="Sensitivity to settings",
-        sentence=f"{axis} against each varied number, {what} ({count(n, 'point')}){first}{more}. Diamonds are the best."
-        f"{'' if all(one.is_alone for one in found) else caveat}",
-        draw=panels(drawn, y=axis),
-        height=0.6 + 2.3 * -(-len(drawn) // 2),
-    )
+def _whisker(row: int, change: Change) -> list[Line | Points]:
+    mark = Points(x=[change.value], y=[row], series=0, sign="D", size=6, alpha=1)
+    if change.low is None or change.high is None:
+        return [mark]
+    return [Line(x=(change.low, change.high), y=(row, row), series=0, dash=SOLID), mark]

@@ -18,12 +18,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairground.reporting import Method
-from fairground.reporting.drawing import DASHED, SOLID, Line, Panel, Points, Series, panels, series_of
+from fairground.comparison import LEVEL, Interval, correlation_interval, seed_of
+from fairground.reporting import Method, heading, join_names
+from fairground.reporting.drawing import DASHED, DOTTED, SOLID, Line, Panel, Points, Series, panels, series_of
 from fairground.reporting.figure import FigureInputs, ReportFigure, arrays_in, axis_of, count, factor_of
-from fairground.reporting.figures.regularisation import MIXED, SWITCHED, change_of, with_bases
+from fairground.reporting.figures.effects_of_settings import mean_change
+from fairground.reporting.figures.metric_agreement import is_correlated, shown_correlation
+from fairground.reporting.figures.regularisation import MIXED, SWITCHED, also_apart, change_of, with_bases
 
-PAGE_ORDER = {"structure": 50, "spectra": 70, "class_spectra": 72, "densities": 75}
+PAGE_ORDER = {
+    "toy_lines": 6,
+    "structure": 50,
+    "structure_curves": 52,
+    "spectra": 70,
+    "class_spectra": 72,
+    "densities": 75,
+}
 #: a correlation of fewer runs is mostly chance
 LEAST_RUNS = 4
 #: the measures of the paper in its notation
@@ -36,7 +46,8 @@ _MOST_DENSITIES = 4
 def structure(inputs: FigureInputs) -> ReportFigure | None:
     metric, split = inputs.habitual, inputs.table.split
     axis = axis_of(metric)
-    drawn, rows, present = [], [], set()
+    drawn, rows, present = [], list[tuple[str, str, str, int]](), set()
+    found: dict[str, Interval] = {}
     for measure, title in MEASURES.items():
         known = [
             (method.label, measured, factor_of(metric) * scored)
@@ -53,25 +64,66 @@ def structure(inputs: FigureInputs) -> ReportFigure | None:
             x, y = zip(*[point for name, *point in known if name == label], strict=True)
             items.append(Points(x=x, y=y, series=inputs.series[label]))
             present.add(label)
-        _, x, y = zip(*known, strict=True)
-        r = "none"
+        labels, x, y = zip(*known, strict=True)
+        r, span = "none", ""
         if len(set(x)) > 1 and len(set(y)) > 1:
-            r = f"{np.corrcoef(x, y)[0, 1]:+.2f}"
+            # Runs of one method are alike: they count as one point.
+            level, n_points = 1 - (1 - LEVEL) / len(MEASURES), len(set(labels))
+            found[title] = correlation_interval(float(np.corrcoef(x, y)[0, 1]), n_points, level=level)
+            r, span = f"{found[title].mean:+.2f}", shown_correlation(found[title])[6:]
             slope, height = np.polyfit(x, y, 1)
             ends = min(x), max(x)
             items.append(Line(x=ends, y=[slope * end + height for end in ends], series="soft", dash=DASHED, width=1.2))
-        drawn.append(Panel(items=items, title=f"r = {r}", x=title, y=axis))
-        rows.append((title, r, len(known)))
+        drawn.append(Panel(items=items, title=f"r = {r}{span}", x=title, y=axis))
+        rows.append((title, r, span.strip() or "none", len(known)))
     if not rows:
         return None
+    ordered = sorted(found, key=lambda title: -abs(found[title].mean))
+    sure = [title for title in ordered if is_correlated(found[title])]
+    told = "; ".join(f"{title} {shown_correlation(found[title])}" for title in ordered)
     return ReportFigure(
         title="Retrieval against the structure of the training embeddings",
         sentence=f"{axis} on {split} classes against measures of the training embeddings, one point per run, "
-        f"{count(max(n for *_, n in rows), 'run')}; correlations: "
-        f"{', '.join(f'{measure} {r}' for measure, r, _ in rows)}. As in figure 5 of Roth et al., 2020.",
+        f"{inputs.count(max(n for *_, n in rows))}, with Pearson's r. Intervals of all measures hold at once at 95 %; "
+        f"the runs of a method count as one point. As in figure 5 of Roth et al., 2020.",
         draw=panels(drawn, keys=[key for key in inputs.series.items() if key[0] in present]),
         height=2.9 * -(-len(drawn) // 2) + 0.5,
-        columns=("measure", "r", "runs"),
+        columns=("measure", "r", "interval", "runs"),
+        rows=rows,
+        answer=f"{join_names(sure, most=4) if sure else 'No measure'} of the training embeddings "
+        f"{'goes' if len(sure) < 2 else 'go'} with {heading(metric)}{'' if sure else ' for sure'}, by the correlations "
+        f"{told}."
+        if found
+        else "",
+    )
+
+
+def structure_curves(inputs: FigureInputs) -> ReportFigure | None:
+    """The same measures after each epoch that was analysed, mean over seeds."""
+    drawn, rows = [], []
+    for measure, title in MEASURES.items():
+        lines = []
+        for method in reversed(inputs.methods):  # the best on top
+            at: dict[int, list[float]] = {}
+            for epoch in (epoch for run in method.done for epoch in run.epochs if measure in epoch.train):
+                at.setdefault(epoch.epoch, []).append(epoch.train[measure])
+            if len(at) > 1:
+                epochs, values = zip(*sorted(at.items()), strict=True)
+                means = [sum(some) / len(some) for some in values]
+                lines.append(Line(x=epochs, y=means, series=inputs.series[method.label], width=1.8))
+                rows.append((method.label, title, means[0], means[-1], epochs[-1]))
+        if lines:
+            drawn.append(Panel(items=lines, title=title, x="epoch", has_whole_x=True))
+    if not drawn:
+        return None
+    shown = dict.fromkeys(label for label, *_ in reversed(rows))
+    return ReportFigure(
+        title="Structure of the training embeddings during training",
+        sentence=f"{', '.join(MEASURES.values())} of the training split, mean over the seeds of "
+        f"{count(len(shown), 'method')}. Epoch 0 is before training.",
+        draw=panels(drawn, keys=[(label, inputs.series[label]) for label in shown], kind="line"),
+        height=2.4 * -(-len(drawn) // 2) + 0.5,
+        columns=("method", "measure", "first", "last", "epoch"),
         rows=rows,
     )
 
@@ -96,14 +148,14 @@ def spectra_of(inputs: FigureInputs, array: str) -> tuple[dict[str, np.ndarray],
     return found, n_runs
 
 
-def pairs_of_spectra(inputs: FigureInputs, labels: Collection[str]) -> dict[str, tuple[str, str]]:
-    """Return each method's changed version and the change, by label; empty where one has several, as in a sweep."""
+def pairs_of_spectra(inputs: FigureInputs, labels: Collection[str]) -> dict[str, tuple[Method, Method]]:
+    """Return each method and its changed version, by label; empty where one has several, as in a sweep."""
     changed = [
-        (base.label, method)
+        (base, method)
         for method, base in with_bases(inputs, SWITCHED, MIXED)
         if base is not None and base.label in labels and method.label in labels
     ]
-    pairs = {base: (method.label, change_of(method.settings)) for base, method in changed}
+    pairs = {base.label: (base, method) for base, method in changed}
     return pairs if len(pairs) == len(changed) else {}
 
 
@@ -143,14 +195,15 @@ def _spectra(inputs: FigureInputs, array: str, *, title: str, what: str, meaning
     if pairs:
         # Blue without and red with, as in the paper.
         drawn = [
-            Panel(items=[line(base, 0), line(changed, 6)], title=base, x=axis, log="y")
-            for base, (changed, _) in pairs.items()
+            Panel(items=[line(base, 0), line(changed.label, 6)], title=base, x=axis, log="y")
+            for base, (_, changed) in pairs.items()
         ]
         draw = panels(drawn, columns=3, keys=[("without", 0), ("with", 6)], kind="line", y=share)
         others = len(found) - 2 * len(pairs)
-        change = " or ".join(dict.fromkeys(change for _, change in pairs.values()))
+        change = " or ".join(dict.fromkeys(change_of(changed.settings) for _, changed in pairs.values()))
         left = f"; {count(others, 'method')} without a pair {'is' if others == 1 else 'are'} in the numbers only"
         shown = f" {count(len(pairs), 'method')} without (blue) and with (red) {change}{left if others else ''}."
+        shown += also_apart(pairs)
     else:
         keys = [(label, series_of(rank)) for rank, label in enumerate(found)]
         lines = [line(*key) for key in reversed(keys)]  # the best on top
@@ -161,7 +214,7 @@ def _spectra(inputs: FigureInputs, array: str, *, title: str, what: str, meaning
     ends = " Lines end where the rest is rounding of zero." if has_rest else ""
     return ReportFigure(
         title=title,
-        sentence=f"{what} ({count(n_runs, 'run')}).{shown}{ends} {meaning}",
+        sentence=f"{what} ({inputs.count(n_runs)}).{shown}{ends} {meaning}",
         draw=draw,
         height=0.6 + 2.4 * -(-len(pairs) // 3) if pairs else 4.0,
         columns=("method", "largest share", "10th", "last"),
@@ -201,4 +254,64 @@ def densities(inputs: FigureInputs) -> ReportFigure | None:
         f"{count(len(drawn), 'method')}, one run each. Less overlap means better separated classes.",
         draw=panels([replace(panel, x_range=(0, end)) for panel in drawn], keys=keys.items(), kind="bar"),
         height=2.5 * -(-len(drawn) // 2) + 0.4,
+    )
+
+
+def toy_lines(inputs: FigureInputs) -> ReportFigure | None:
+    """Where a toy network puts its lines on the circle, and how even its singular values are."""
+    circles: list[Panel] = []
+    shares: dict[str, dict[int, float]] = {}
+    ranges: dict[str, str] = {}
+    for method in inputs.table.methods if inputs.key[0] == "toy_lines" else ():
+        found = {
+            seed_of(run): share for run in method.done if (share := run.score("largest_share", "train")) is not None
+        }
+        folder = inputs.runs.folders.get(method.done[0].name) if method.done else None
+        learned = None if folder is None else arrays_in(folder.analyses, ["spectrum/points", "spectrum/classes"])
+        unseen = None if folder is None else arrays_in(folder.embeddings, ["embeddings", "labels"])
+        if not found or learned is None or unseen is None or learned[0].shape[1] != 2 or unseen[0].shape[1] != 2:
+            continue
+        shares[method.label] = found
+        angle = np.linspace(0, 2 * np.pi, 200)
+        items: list[Line | Points] = [Line(x=np.cos(angle).tolist(), y=np.sin(angle).tolist(), series="rule", width=1)]
+        # Test points are on a wider circle, or they would be behind the training points.
+        for (points, classes), sign, radius in ((learned, "o", 1.0), (unseen, "X", 1.25)):
+            unit = radius * points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1e-12)
+            for series, some in enumerate(unit[classes == one] for one in np.unique(classes)):
+                items.append(Points(x=some[:, 0].tolist(), y=some[:, 1].tolist(), series=series, sign=sign, size=4.5))
+        reach = f"{min(found.values()):.2f} to {max(found.values()):.2f}"
+        ranges[method.label] = reach
+        circles.append(Panel(items=items, title=method.label, x=f"larger singular value {reach}", is_map=True))
+    if not shares:
+        return None
+    from fairground.datasets.toy_lines import LINES
+
+    both = zip(LINES[inputs.table.methods[0].settings["data.lines"]], (SOLID, DOTTED), strict=True)
+    drawn = [
+        Line(x=(x, to_x), y=(y, to_y), series=series, dash=dash, width=3)
+        for lines, dash in both
+        for series, (x, y, to_x, to_y) in enumerate(lines)
+    ]
+    data = Panel(items=drawn, title="the lines (test: dotted)", is_map=True)
+    (first, base), *others = shares.items()
+    by: dict[str, list[str]] = {}
+    for label, some in others:
+        if apart := [some[seed] - base[seed] for seed in some if seed in base]:
+            change = mean_change(apart, n_claims=len(others))
+            by.setdefault(change.verdict, []).append(f"{label} ({change})")
+    told = [f"{verdict} with {', '.join(labels)}" for verdict, labels in by.items()]
+    recalls = {method.label: inputs.scores(method, inputs.habitual) for method in inputs.table.methods}
+    return ReportFigure(
+        title="Lines on the circle",
+        sentence=f"Embeddings of the first seed of {count(len(shares), 'variant')}: training lines as dots, test lines "
+        "as crosses further out; and the larger singular value's share over all seeds, 0.5 being even. Changes are "
+        "paired by seed; their intervals hold at once at 95 %. As in figures 6 and 11 of Roth et al., 2020.",
+        draw=panels([data, *circles], columns=3),
+        height=3.2 * -(-(len(circles) + 1) // 3),
+        columns=("variant", "larger singular value's share", f"test {axis_of(inputs.habitual)}", "seeds"),
+        rows=[
+            (label, ranges[label], f"{min(recalls[label]):.1f} to {max(recalls[label]):.1f}", len(some))
+            for label, some in shares.items()
+        ],
+        answer=f"The larger singular value has a share of {ranges[first]} with {first}; it is {'; '.join(told)}.",
     )

@@ -6,10 +6,10 @@ Formula
     average_improvement  the same at Precision@1, averaged over methods: over papers that print both their own method
                          and the baseline; and here over all methods but FastAP, an outlier, and the two classic
                          losses, for the models of single folds (separated) and their embeddings joined (concatenated)
-    over_time            the best method with each loss by the year of the loss, by Precision@1 and by MAP@R, with a
-                         line fitted by least squares; and what a paper prints for its own method; for the contrastive
-                         and the triplet loss the mean of what papers report (*). Without numbers measured by papers
-                         that compare methods
+    over_time            every method by the year of its loss, by Precision@1 and by MAP@R, of more than 20 methods the
+                         best with each loss, with a line fitted by least squares and the t interval of its slope; and
+                         what a paper prints for its own method; for the contrastive and the triplet loss the mean of
+                         what papers report (*). Without numbers measured by papers that compare methods
 
 Paper
     Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020, figures 2 and 3, and its supplementary
@@ -24,10 +24,12 @@ from statistics import fmean
 
 import numpy as np
 
+from fairground.comparison import LEVEL
 from fairground.papers import CLASSICS, claimed_gain, claims_on, published_rows, published_years
-from fairground.reporting import ResultTable, heading
+from fairground.reporting import UNFAIR, ResultTable, heading
 from fairground.reporting.drawing import DASHED, Bar, Line, Names, Panel, Points, Series, bars_and_marks, panels
 from fairground.reporting.figure import PRECISION_AT_1, FigureInputs, ReportFigure, axis_of, count, factor_of
+from fairground.reporting.figures.effects_of_settings import Change, mean_change
 from fairground.reporting.figures.regularisation import change_of
 from fairground.spec import goodness, reference_of
 
@@ -42,7 +44,7 @@ _MOST_METHODS = 20
 #: a method's label, its gain over one baseline in per cent, and what MLRC measured for the loss, over its data sets
 Gain = tuple[str, float, float | None]
 #: one bar: its source, the average in per cent, the methods or papers it is over, and its colour
-AverageGain = tuple[str, float, str, Series]
+AverageGain = tuple[str, Change, str, Series]
 
 
 def gains_of(inputs: FigureInputs) -> dict[str, list[Gain]]:
@@ -87,7 +89,7 @@ def improvement(inputs: FigureInputs) -> ReportFigure | None:
     return ReportFigure(
         title="Improvement over the classic losses",
         sentence=f"Relative improvement of {heading(inputs.habitual)} over {' and '.join(found)} in these runs "
-        f"({count(len(inputs.done), 'run')}); hollow marks are the measurements of Musgrave et al., 2020, for the "
+        f"({inputs.count(len(inputs.done))}); hollow marks are the measurements of Musgrave et al., 2020, for the "
         f"same loss, mean over their data sets.{left_out} Their figure 3 averages over methods: see the average "
         "improvement.",
         draw=panels(drawn),
@@ -119,7 +121,8 @@ def average_gains_of(inputs: FigureInputs) -> dict[str, list[AverageGain]]:
         if measured:
             found[baseline] = [*_averages(mlrc, baseline), *measured]
             if claimed is not None:
-                found[baseline].insert(0, ("papers claim", claimed.value, count(claimed.n_papers, "paper"), "soft"))
+                of = count(claimed.n_papers, "paper")
+                found[baseline].insert(0, ("papers claim", Change(claimed.value), of, "soft"))
     return found
 
 
@@ -140,7 +143,7 @@ def _averages(sources: Mapping[str, Sequence[tuple[str, float]]], baseline: str)
         at = max((score for loss, score in scores if loss == baseline), default=0.0)
         gains = [100 * (score - at) / at for loss, score in scores if loss not in EXCLUDED and at > 0]
         if gains:
-            found.append((source, fmean(gains), count(len(gains), "method"), series))
+            found.append((source, mean_change(gains), count(len(gains), "method"), series))
     return found
 
 
@@ -156,24 +159,31 @@ def average_improvement(inputs: FigureInputs) -> ReportFigure | None:
     drawn = []
     for baseline, gains in found.items():
         bars = [
-            Bar(row=row, value=value, series=series, alpha=0.6, text=f"{value:+.1f} %")
-            for row, (_, value, _, series) in enumerate(gains)
+            Bar(row=row, value=gain.value, series=series, alpha=0.6, text=f"{gain.value:+.1f} %")
+            for row, (_, gain, _, series) in enumerate(gains)
         ]
         names, x = [source for source, *_ in gains], "average relative improvement %"
         drawn.append(Panel(items=bars, rows=names, title=f"over {baseline}", x=x, margin=0.25, has_zero_line=True))
     return ReportFigure(
         title="Papers versus these runs: the average improvement",
-        sentence=f"Average relative improvement of {heading(inputs.habitual)} over {' and '.join(found)} in these runs "
-        f"({count(len(inputs.done), 'run')}), without FastAP and the two classic losses."
+        sentence=f"Average relative improvement of {heading(inputs.habitual)} over {' and '.join(found)}, with the "
+        "95 % interval over methods, without FastAP and the two classic losses."
         f"{claims if has_claims else ''} As in figure 3 of Musgrave et al., 2020.",
         draw=panels(drawn),
         height=1.2 + 0.4 * max(map(len, found.values())),
         columns=("over", "source", "average", "of"),
         rows=[
-            (baseline, source, f"{value:+.1f} %", over)
+            (baseline, source, f"{gain} %", over)
             for baseline, gains in found.items()
-            for source, value, over, _ in gains
+            for source, gain, over, _ in gains
         ],
+        answer=" ".join(
+            f"Over the {baseline} loss the other losses gain on average {gain} % of {heading(inputs.habitual)}"
+            f"{source.removeprefix('here')} ({over}), {gain.verdict}."
+            for baseline, gains in found.items()
+            for source, gain, over, _ in gains
+            if source.startswith("here")
+        ),
     )
 
 
@@ -183,21 +193,41 @@ def year_of(loss: str) -> int | None:
 
 
 def dated_of(inputs: FigureInputs, metric: str) -> list[tuple[int, str, list[float]]]:
-    """Return year, loss and scores of the best method with each loss, oldest first."""
+    """Return year, name and scores of every method, oldest first; of very many the best with each loss."""
     best: dict[str, tuple[int, str, list[float]]] = {}
+    is_few = len(inputs.methods) <= _MOST_METHODS
     for method in inputs.methods:
         loss = method.settings.get("loss", "")
+        name = method.label.removeprefix(UNFAIR) if is_few else loss
         year, scores = year_of(loss), inputs.scores(method, metric)
-        if year is not None and scores and (loss not in best or fmean(scores) > fmean(best[loss][2])):
-            best[loss] = year, loss, scores
+        if year is not None and scores and (name not in best or fmean(scores) > fmean(best[name][2])):
+            best[name] = year, name, scores
     return sorted(best.values())
+
+
+def slope_of(years: Sequence[int], means: Sequence[float]) -> Change:
+    """Return the slope of the least-squares line with its t interval; of two points it has none."""
+    x, y = np.array(years, dtype=float), np.array(means)
+    apart = x - x.mean()
+    slope = float((apart @ y) / (apart @ apart))
+    if len(years) < 3:
+        return Change(slope)
+    from scipy.special import stdtrit
+
+    left = y - y.mean() - slope * apart
+    error = float(np.sqrt(left @ left / (len(years) - 2) / (apart @ apart)))
+    half = float(stdtrit(len(years) - 2, (1 + LEVEL) / 2)) * error
+    return Change(slope, slope - half, slope + half)
 
 
 def over_time(inputs: FigureInputs) -> ReportFigure | None:
     metrics = dict.fromkeys([inputs.habitual, *(metric for metric in inputs.table.metrics if metric == "map@r")])
     by_metric = {metric: dated_of(inputs, metric) for metric in metrics}
     dated = by_metric[inputs.habitual]
-    if len(dated) < LEAST_LOSSES or len({year for year, *_ in dated}) < 2:
+    if (
+        len({method.settings.get("loss") for method in inputs.methods}) < LEAST_LOSSES
+        or len({y for y, *_ in dated}) < 2
+    ):
         return None
     claims = claims_on(inputs.dataset) if inputs.habitual in PRECISION_AT_1 else []
     marked = (
@@ -211,7 +241,8 @@ def over_time(inputs: FigureInputs) -> ReportFigure | None:
         marks: list[tuple[str, float, float, Series]] = [(one.label, one.year, one.value, 1) for one in shown]
         points = [(loss, year, mean) for (year, loss, _), mean in zip(some, means, strict=True)]
         line, ends = np.polyfit(years, means, 1), (min(years), max(years))
-        slopes.append(f"{line[0]:+.2f} ({heading(metric)})")
+        slope = slope_of(years, means)
+        slopes.append(f"{heading(metric)} by {slope} points, {slope.verdict}")
         items: list[Line | Points | Names] = [
             Line(x=ends, y=np.polyval(line, ends).tolist(), dash=DASHED, width=1.5),
             Points(
@@ -224,10 +255,9 @@ def over_time(inputs: FigureInputs) -> ReportFigure | None:
     means_of = [{loss: fmean(scores) for _, loss, scores in some} for some in by_metric.values()]
     return ReportFigure(
         title="Progress over the years",
-        sentence=f"{' and '.join(map(heading, by_metric))} of the best method with each of "
-        f"{len(dated)} losses ({count(sum(len(scores) for *_, scores in dated), 'run')}) by the year of its paper; the "
-        f"fitted lines move by {' and '.join(slopes)} points per year.{marked if claims else ''} As in figure 2 of "
-        "Musgrave et al., 2020.",
+        sentence=f"{' and '.join(map(heading, by_metric))} of {len(dated)} methods by the year of their loss "
+        f"({inputs.count(sum(len(scores) for *_, scores in dated))}), each with a fitted line."
+        f"{marked if claims else ''} As in figure 2 of Musgrave et al., 2020.",
         draw=panels(drawn),
         height=4.0,
         columns=("what", "year", *map(heading, by_metric)),
@@ -235,4 +265,6 @@ def over_time(inputs: FigureInputs) -> ReportFigure | None:
             *((loss, year, *(some.get(loss) for some in means_of)) for year, loss, _ in dated),
             *((f"claimed: {one.label}", one.year, one.value, *[None] * (len(means_of) - 1)) for one in claims),
         ],
+        answer=f"Over {dated[0][0]} to {dated[-1][0]}, scores of {len(dated)} methods move per year of the loss: "
+        f"{'; '.join(slopes)}.",
     )

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairground.comparison import Interval, correlation_interval, join_words
 from fairground.reporting import UNFAIR, FigureInputs, ReportFigure, arrays_in, count, heading, shorten
 from fairground.reporting.drawing import N_SERIES, Line, Palette, Panel, Points, bars_and_marks, panels
 from fairground.spec.metric_names import goodness, is_share
@@ -31,6 +32,8 @@ PAGE_ORDER = {"toy_spaces": 5, "correlations": 40, "metrics_apart": 80, "autocor
 #: a correlation of fewer runs is mostly chance
 LEAST_RUNS = 5
 LEAST_EPOCHS = 4
+#: points between toy spaces that a metric cannot tell apart
+ALIKE = 1
 _MOST_METRICS = 14
 #: autocorrelations as MLRC states them for all of its experiments
 MLRC = {"recall@1": 0.73, "precision@1": 0.73, "map@r": 0.81}
@@ -59,15 +62,22 @@ def toy_spaces(inputs: FigureInputs) -> ReportFigure | None:
     if not found:
         return None
     found.sort(key=lambda space: space[0].get("map@r", 0.0))
+    spans = {metric: [scores[metric] for scores, *_ in found] for metric in inputs.table.metrics}
+    alike = [heading(metric) for metric, values in spans.items() if max(values) - min(values) <= ALIKE]
+    apart = []
+    for metric in (metric for metric in spans if heading(metric) not in alike):
+        values = [f"{scores[metric]:z.1f} ({label})" for scores, label, _ in found]
+        apart.append(f"{heading(metric)} {', '.join(values)}")
     return ReportFigure(
-        title="Three toy spaces and what each metric says",
-        sentence=f"{len(found)} untrained embedding spaces of two classes, one run each. Recall@1, NMI and F1 are "
-        "nearly the same for all; R-precision and MAP@R show which keeps a class together. The spaces are our own, "
+        title="Toy spaces and what each metric says",
+        sentence=f"{count(len(found), 'embedding space')} of two classes; nothing is trained. The spaces are our own, "
         "after the description of figure 1 of Musgrave et al., 2020.",
         draw=panels([panel for *_, panel in found], columns=3),
         height=4.2,
         columns=("space", *map(heading, inputs.table.metrics)),
         rows=[(label, *(f"{value:z.1f}" for value in scores.values())) for scores, label, _ in found],
+        answer=f"{join_words(alike) if alike else 'No metric'} {'is' if len(alike) < 2 else 'are'} the same in all "
+        f"{len(found)} spaces to within {count(ALIKE, 'point')}; these differ: {'; '.join(apart) or 'none'}.",
     )
 
 
@@ -80,6 +90,12 @@ def correlations(inputs: FigureInputs) -> ReportFigure | None:
     with np.errstate(invalid="ignore", divide="ignore"):
         matrix = np.corrcoef(np.array(runs, dtype=float).T)
     names = [heading(metric) for metric in metrics]
+    # Runs of one method are alike: they count as one point.
+    pairs = {
+        at: correlation_interval(float(r), len(inputs.methods)) for at, r in np.ndenumerate(matrix) if not np.isnan(r)
+    }
+    i, j = min(pairs, key=lambda at: pairs[at].mean, default=(0, 0))
+    weakest = f" {names[i]} and {names[j]} agree least: r = {shown_correlation(pairs[i, j])}." if i != j else ""
 
     def draw(figure: "Figure", palette: Palette) -> None:
         from matplotlib.patches import Rectangle
@@ -103,16 +119,26 @@ def correlations(inputs: FigureInputs) -> ReportFigure | None:
 
     return ReportFigure(
         title="Which metrics agree",
-        sentence=f"Correlation of every two {inputs.table.split} metrics over {count(len(runs), 'run')}: 1 means that "
-        "both rank runs alike, so one of them is enough. As in figure 4 of Roth et al., 2020.",
+        sentence=f"Correlation of every two {inputs.table.split} metrics over {inputs.count(len(runs))}: 1 means that "
+        f"both rank runs alike, so one of them is enough.{weakest} The runs of a method count as one point of the 95 % "
+        "intervals. As in figure 4 of Roth et al., 2020.",
         draw=draw,
         height=1.4 + 0.42 * len(names),
         columns=("metric", *names),
         rows=[
-            (name, *(None if np.isnan(value) else value for value in row))
-            for name, row in zip(names, matrix.tolist(), strict=True)
+            (name, *(shown_correlation(pairs[at]) if (at := (i, j)) in pairs else None for j in range(len(names))))
+            for i, name in enumerate(names)
         ],
     )
+
+
+def shown_correlation(found: Interval) -> str:
+    span = "" if found.low is None or found.high is None else f" [{found.low:+.2f}, {found.high:+.2f}]"
+    return f"{found.mean:+.2f}{span}"
+
+
+def is_correlated(found: Interval) -> bool:
+    return found.low is not None and found.high is not None and not found.low <= 0 <= found.high
 
 
 def metrics_apart(inputs: FigureInputs) -> ReportFigure | None:

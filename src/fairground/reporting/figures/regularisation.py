@@ -9,11 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean, stdev
 
-from fairground.reporting import FigureInputs, Method, ReportFigure, axis_of, count
+from fairground.comparison import join_words
+from fairground.reporting import FigureInputs, Method, ReportFigure, axis_of, count, heading, join_names
 from fairground.reporting.drawing import DASHED, SOLID, Bar, Line, Panel, Points, Series, panels, series_of
+from fairground.reporting.figures.effects_of_settings import change_between, mean_change
+from fairground.spec import differing
 
 PAGE_ORDER = {"regularised": 20, "mixup": 25, "p_switch": 60}
 SWITCHED, MIXED = "switched tuples", "manifold mixup"
+_DOING = {SWITCHED: "Switching tuples", MIXED: "Manifold mixup"}
 #: of the training embeddings: decay of all of them, and within classes
 DECAYS = {"rho": "\u03c1", "class_rho": "\u03c1 within classes"}
 #: a loss with all its settings
@@ -55,30 +59,70 @@ def _paired_bars(pairs: Mapping[str, Sequence[Sequence[float]]], series: tuple[i
 
 
 def regularised(inputs: FigureInputs) -> ReportFigure | None:
-    pairs: dict[str, tuple[list[float], list[float]]] = {}
-    switched = with_bases(inputs, SWITCHED)
-    for method, base in switched:
-        if base is not None and base.label not in pairs:
-            without, with_it = (inputs.scores(one, inputs.habitual) for one in (base, method))
-            if without and with_it:
-                pairs[base.label] = (without, with_it)
-    if not pairs:
+    return _with_and_without(inputs, SWITCHED, "With and without \u03c1-regularisation", "1")
+
+
+def mixup(inputs: FigureInputs) -> ReportFigure | None:
+    return _with_and_without(inputs, MIXED, "With and without manifold mixup", "12")
+
+
+def _with_and_without(inputs: FigureInputs, change: str, title: str, number: str) -> ReportFigure | None:
+    """Methods without and with a change: the score, and the decay of the training embeddings where it was measured."""
+    pairs: dict[str, tuple[Method, Method]] = {}
+    changed = with_bases(inputs, change)
+    for method, base in changed:
+        if base is not None and base.label not in pairs and inputs.scores(method, inputs.habitual):
+            pairs[base.label] = (base, method)
+    metric = inputs.habitual
+    found = {axis_of(metric): {label: [inputs.scores(one, metric) for one in pair] for label, pair in pairs.items()}}
+    for name, symbol in DECAYS.items():
+        found[symbol] = {label: [one.values(name, "train") for one in pair] for label, pair in pairs.items()}
+    known = {name: rows for name, rows in found.items() if rows and all(all(row) for row in rows.values())}
+    if not known:
         return None
-    axis = axis_of(inputs.habitual)
-    every = [scores for pair in pairs.values() for scores in pair]
-    best = ", of several strengths the best" if len(switched) > len(pairs) else ""
-    gain = fmean(fmean(with_it) - fmean(without) for without, with_it in pairs.values())
-    panel = replace(_paired_bars(pairs, (1, 2), f"{axis} (axis cut off)"), x_range=cut_axis(every))
+    scores = [values for row in found[axis_of(metric)].values() for values in row]
+    best = ", of several strengths the best" if len(changed) > len(pairs) else ""
+    score, *decays = (_paired_bars(rows, (1, 2), name) for name, rows in known.items())
+    score = replace(score, x=f"{axis_of(metric)} (axis cut off)", x_range=cut_axis(scores))
+    means = [
+        f"{heading(metric) if name not in DECAYS.values() else name} by "
+        f"{mean_change([fmean(with_it) - fmean(without) for without, with_it in rows.values()])}"
+        f"{' points' if name.endswith(' %') else ''}"
+        for name, rows in known.items()
+    ]
+    over = f" on average over {len(pairs)} methods" if len(pairs) > 1 else ""
+    told = f"{_DOING[change]} changes {join_words(means)}{over}."
     return ReportFigure(
-        title="With and without \u03c1-regularisation",
-        sentence=f"{axis}, mean and standard deviation, of {count(len(pairs), 'method')} without and with switched "
-        f"tuples{best} ({count(sum(map(len, every)), 'run')}); mean difference {gain:+.2f}. As in figure 1 of Roth et "
-        "al., 2020.",
-        draw=panels([panel], keys=[("without", 1), ("with", 2)], kind="bar"),
-        height=1.3 + 0.6 * len(pairs),
-        columns=("method", "without", "with"),
-        rows=[(label, *map(fmean, pair)) for label, pair in pairs.items()],
+        title=title,
+        sentence=f"{', '.join(known)}, mean and standard deviation, of {count(len(pairs), 'method')} without and with "
+        f"{change}{best} ({inputs.count(sum(map(len, scores)))}). {told} Intervals are over methods, at 95 %; a higher "
+        f"\u03c1 is a steeper spectrum.{also_apart(pairs)} As in figure {number} of Roth et al., 2020.",
+        draw=panels([score, *decays], columns=3, keys=[("without", 1), ("with", 2)], kind="bar", sharey=True),
+        height=1.5 + 0.6 * len(pairs),
+        columns=("method", *(f"{name}, {how}" for name in known for how in ("without", "with"))),
+        rows=[(label, *(fmean(values) for rows in known.values() for values in rows[label])) for label in pairs],
+        answer="" if best else f"{told} {_one_by_one(inputs, pairs)}",
     )
+
+
+def _one_by_one(inputs: FigureInputs, pairs: Mapping[str, tuple[Method, Method]]) -> str:
+    by: dict[str, list[str]] = {}
+    for label, (base, method) in pairs.items():
+        by.setdefault(change_between(inputs, inputs.habitual, method, base).verdict, []).append(label)
+    single = "; ".join(f"{verdict} for {join_names(labels)}" for verdict, labels in by.items())
+    return f"Method by method, {heading(inputs.habitual)} with it is {single}."
+
+
+def also_apart(pairs: Mapping[str, tuple[Method, Method]]) -> str:
+    """Return in what methods with and without differ besides, as SNR by its zero-mean term."""
+    told = []
+    for label, (base, method) in pairs.items():
+        for key in differing([base.settings, method.settings]):
+            if key.partition(".")[0] not in ("miner", "regulariser"):
+                without, with_it = (one.settings.get(key, "none") for one in (base, method))
+                erratum = "; erratum E25" if key == "loss.zero_mean_weight" else ""
+                told.append(f" {label} differs in {key} too: {without} without, {with_it} with{erratum}.")
+    return "".join(told)
 
 
 def cut_axis(scores: Sequence[Sequence[float]]) -> tuple[float, float]:
@@ -92,80 +136,59 @@ def cut_axis(scores: Sequence[Sequence[float]]) -> tuple[float, float]:
     return max(0.0, min(ends) - max(0.35 * reach, 0.5)), max(ends) + max(0.1 * reach, 0.2)
 
 
-def mixup(inputs: FigureInputs) -> ReportFigure | None:
-    pairs = [(base, mixed) for mixed, base in with_bases(inputs, MIXED) if base is not None]
-    found = {
-        axis_of(inputs.habitual): [[inputs.scores(one, inputs.habitual) for one in pair] for pair in pairs],
-        **{title: [[one.values(name, "train") for one in pair] for pair in pairs] for name, title in DECAYS.items()},
-    }
-    known = {title: rows for title, rows in found.items() if rows and all(all(row) for row in rows)}
-    if not known:
-        return None
-    labels = [base.label for base, _ in pairs]
-    n_runs = sum(len(values) for row in next(iter(known.values())) for values in row)
-    drawn = [_paired_bars(dict(zip(labels, rows, strict=True)), (0, 1), title) for title, rows in known.items()]
-    return ReportFigure(
-        title="With and without manifold mixup",
-        sentence=f"{', '.join(known)}, mean and standard deviation, of {count(len(pairs), 'method')} without and with "
-        f"manifold mixup ({count(n_runs, 'run')}). As in figure 12 of Roth et al., 2020; the spectra are below, "
-        "where runs kept them.",
-        draw=panels(drawn, columns=3, keys=[("without", 0), ("with mixup", 1)], kind="bar", sharey=True),
-        height=1.5 + 0.6 * len(pairs),
-        columns=("method", *(f"{title}, {how}" for title in known for how in ("without", "with"))),
-        rows=[
-            (label, *(fmean(values) for rows in known.values() for values in rows[row]))
-            for row, label in enumerate(labels)
-        ],
-    )
-
-
 def p_switch(inputs: FigureInputs) -> ReportFigure | None:
     """The score against the share of switched tuples, one line per setting of a loss that was run at two strengths.
 
     It has the study's name of the most similar method without switching, where there is one.
     """
-    at: dict[Loss, dict[float, list[float]]] = {}
+    at: dict[Loss, dict[float, Method]] = {}
     bases: dict[Loss, Method | None] = {}
     for method, base in with_bases(inputs, SWITCHED):
         settings = method.settings
         loss = tuple((key, value) for key, value in settings.items() if key.partition(".")[0] == "loss")
         owner = "miner" if settings.get("miner") == "rho_distance" else "regulariser"
         p = float(settings.get(f"{owner}.p_switch", "nan"))
-        at.setdefault(loss, {}).setdefault(p, []).extend(inputs.scores(method, inputs.habitual))
+        if inputs.scores(method, inputs.habitual):
+            at.setdefault(loss, {}).setdefault(p, method)
         bases.setdefault(loss, base)
+    axis = axis_of(inputs.habitual)
     items: list[Line | Points] = []
     keys: list[tuple[str, Series]] = []
     rows: list[tuple[str, str, float, int]] = []
-    n_runs = 0
+    told, n_runs = [], 0
     for loss, by_p in at.items():
         if len(by_p) < 2:
             continue
         base, series = bases[loss], series_of(len(keys))
         label = (base and inputs.runs.names.get(base.key)) or _label(loss, list(at))
-        curve = {p: by_p[p] for p in sorted(by_p) if by_p[p]}
+        curve = {p: inputs.scores(by_p[p], inputs.habitual) for p in sorted(by_p)}
         ps, means = list(curve), [fmean(values) for values in curve.values()]
         for p, values in curve.items():
             items.append(Points(x=[p] * len(values), y=values, series=series, sign="o", size=4, alpha=0.4))
         items.append(Line(x=ps, y=means, series=series, dash=SOLID))
         items.append(Points(x=ps, y=means, series=series, size=6, alpha=1))
-        without = [] if base is None else inputs.scores(base, inputs.habitual)
-        if without:
+        top = max(curve, key=lambda p: fmean(curve[p]))
+        told.append(f"Of {len(ps)} strengths, p_switch {top:g} has the highest {axis} with {label}, {max(means):.2f}")
+        if base is not None and (without := inputs.scores(base, inputs.habitual)):
             level = (fmean(without), fmean(without))
             items.append(Line(x=(min(ps), max(ps)), y=level, series=series, dash=DASHED, width=1.4))
+            change = change_between(inputs, inputs.habitual, by_p[top], base)
+            told[-1] += f"; against no switching that is {change}, {change.verdict}"
+            n_runs += len(without)
         keys.append((label, series))
         rows += [(label, f"{p:g}", mean, len(curve[p])) for p, mean in zip(ps, means, strict=True)]
-        n_runs += sum(map(len, curve.values())) + len(without)
+        n_runs += sum(map(len, curve.values()))
     if not keys:
         return None
-    axis = axis_of(inputs.habitual)
     return ReportFigure(
         title="How many tuples to switch",
-        sentence=f"{axis} against p_switch, mean over seeds with every run as a dot ({count(n_runs, 'run')}); dashed "
+        sentence=f"{axis} against p_switch, mean over seeds with every run as a dot ({inputs.count(n_runs)}); dashed "
         "lines are without switching. As in figure 7 of Roth et al., 2020.",
         draw=panels([Panel(items=items, x="p_switch", y=axis)], keys=keys),
         height=3.8,
         columns=("loss", "p_switch", "mean", "runs"),
         rows=rows,
+        answer=f"{'. '.join(told)}.",
     )
 
 

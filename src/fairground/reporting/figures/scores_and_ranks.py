@@ -102,6 +102,7 @@ def scores(inputs: FigureInputs) -> ReportFigure | None:
         draw=panels([panel]),
         height=0.9 + 0.42 * len(panel.rows),
         is_for_page=False,
+        answer=f"Without training, {axis_of(inputs.metric)}: {'; '.join(listed[:12])}.",
     )
 
 
@@ -176,7 +177,7 @@ def cost(inputs: FigureInputs) -> ReportFigure | None:
     return ReportFigure(
         title="Accuracy against time and memory",
         sentence=f"Mean {axis} against the mean time and peak memory of a run, {count(len(rows), 'method')}, "
-        f"{count(n_runs, 'run')}. Up and to the left is better.{caveat}",
+        f"{inputs.count(n_runs)}. Up and to the left is better.{caveat}",
         draw=panels(drawn, keys=[(label, inputs.series[label]) for label, *_ in rows]),
         height=3.7,
         columns=("method", axis, "time", "peak memory"),
