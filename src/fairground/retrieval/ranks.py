@@ -112,7 +112,7 @@ class _Block:
         rows = range(self.start // edge, (self.start + self.n_queries - 1) // edge + 1)
         # Where tiles are mirrored, one of each two is enough.
         tasks = ((row, column) for row in rows for column in range(row if is_mirrored else 0, n_columns))
-        above = Thresholds(self.offsets, self.scores, self.where, self.plan.references.index[self.where])
+        above = self._thresholds()
 
         def work(task: tuple[int, int], workspace: TileWorker) -> None:
             row, column = task
@@ -132,6 +132,19 @@ class _Block:
         tile, first, last = self._tile(row, column, workspace, product)
         numbers = self.plan.references.index[column * edge : (column + 1) * edge]
         threshold_counts.count_tile(tile, first, last - first, column * edge, numbers, above, workspace.counts)
+
+    def _thresholds(self) -> Thresholds:
+        most = int(np.diff(self.offsets).max(initial=0))
+        n_entries = len(self.where) * threshold_counts.FINENESS if most >= threshold_counts.MANY else 0
+        table = np.empty(n_entries, np.uint16 if most < 2**16 else np.uint32)
+
+        def work(begin: int, end: int) -> None:
+            threshold_counts.fill_table(self.offsets, self.scores, table, begin, end)
+
+        if n_entries:
+            share_stretches(self.n_queries, STEP, work, self.threads)
+        numbers = self.plan.references.index[self.where]
+        return Thresholds(self.offsets, self.scores, self.where, numbers, table)
 
     def _tile(
         self, row: int, column: int, workspace: TileWorker, product: np.ndarray | None = None, *, n_kept: int = 0

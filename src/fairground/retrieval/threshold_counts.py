@@ -10,20 +10,63 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-#: from this many thresholds per query on, searching for a score's place beats comparing it with every threshold
+#: from this many thresholds per query on, looking a score's place up beats comparing it with every threshold
 MANY = 36
+#: entries of a query's look-up table for each of its thresholds
+FINENESS = 8
+#: entries a table has at most: a longer one would not stay in the nearest cache
+LONGEST = 8192
 
 
 class Thresholds(NamedTuple):
     """Scores to count above, best first for each query: `scores[offsets[q]:offsets[q + 1]]`.
 
-    `where` and `numbers` are the place and the number of the reference each came from.
+    `where` and `numbers` are the place and the number of the reference each came from. `table` maps a score, coarsely,
+    to its place among the thresholds of a query that has many.
     """
 
     offsets: np.ndarray
     scores: np.ndarray
     where: np.ndarray
     numbers: np.ndarray
+    table: np.ndarray
+
+
+@numba.njit(nogil=True, cache=True)
+def table_length(n: int) -> int:
+    return min(n * FINENESS, LONGEST)
+
+
+@numba.njit(nogil=True, cache=True)
+def table_scale(best: float, lowest: float, n_entries: int) -> float:
+    """Return how many table entries one unit of score covers: any number above 0 is right, a finite one is safe."""
+    return min((n_entries - 1) / (best - lowest), 1e30) if best > lowest else 1.0
+
+
+@numba.njit(nogil=True, cache=True)
+def fill_table(offsets: np.ndarray, scores: np.ndarray, table: np.ndarray, start: int, stop: int) -> None:
+    """Write, for each stretch of scores from a query's lowest to its best threshold, how many stand beyond it.
+
+    A score's stretch is computed here exactly as in `_count_between`. Rounding keeps the order of scores, so that a
+    threshold in a higher stretch than a score stands above it, whatever the rounding.
+    """
+    for query in range(start, stop):
+        n = offsets[query + 1] - offsets[query]
+        if n >= MANY:
+            mine = scores[offsets[query] : offsets[query + 1]]
+            begin = offsets[query] * FINENESS
+            mine_table = table[begin : begin + table_length(n)]
+            lowest = mine[n - 1]
+            scale = mine.dtype.type(table_scale(mine[0], lowest, len(mine_table)))
+            last = mine.dtype.type(len(mine_table) - 1)
+            beyond = len(mine_table)
+            for k in range(n):
+                entry = int(min((mine[k] - lowest) * scale, last))
+                for between in range(entry, beyond):
+                    mine_table[between] = k
+                beyond = entry
+            for between in range(beyond):
+                mine_table[between] = n
 
 
 @numba.njit(nogil=True, cache=True)
@@ -77,6 +120,7 @@ def _count_between(
     index: np.ndarray,
     thresholds: np.ndarray,
     numbers: np.ndarray,
+    table: np.ndarray,
     kept: np.ndarray,
     counts: np.ndarray,
 ) -> None:
@@ -85,20 +129,31 @@ def _count_between(
     Scores below all thresholds, often the most, are set aside first and without a branch, which would go wrong too
     often. All indices are unsigned: a signed one would cost a test for wrapping around at every access.
     """
-    one, n = np.uint64(1), np.uint64(len(thresholds))
-    lowest, n_kept = thresholds[n - one], np.uint64(0)
+    one = np.uint64(1)
+    n = np.uint64(len(thresholds))
+    kind = thresholds.dtype.type
+    lowest = thresholds[n - one]
+    scale = kind(table_scale(thresholds[0], lowest, len(table)))
+    last = kind(len(table) - 1)
+    n_kept = np.uint64(0)
     for j in range(np.uint64(len(scores))):
         kept[n_kept] = np.uint32(j)
         n_kept = np.uint64(n_kept + np.uint64(scores[j] >= lowest))
     for k in range(n_kept):
         j = kept[k]
-        low, high = np.uint64(0), n
-        while low < high:
-            middle = np.uint64((low + high) >> one)
-            if (thresholds[middle] < scores[j]) | ((thresholds[middle] == scores[j]) & (numbers[middle] > index[j])):
-                high = middle
-            else:
-                low = np.uint64(middle + one)
+        score = scores[j]
+        entry = np.uint64(np.int32(min((score - lowest) * scale, last)))
+        # Most stretches of the table hold no threshold or one, and one step without a branch settles both.
+        low = np.uint64(table[entry])
+        low = np.uint64(low + np.uint64((thresholds[min(low, n - one)] > score) & (low < n)))
+        if low < n and thresholds[low] >= score:
+            high = np.uint64(table[entry - one]) if entry > 0 else n
+            while low < high:
+                middle = np.uint64((low + high) >> one)
+                if (thresholds[middle] < score) | ((thresholds[middle] == score) & (numbers[middle] > index[j])):
+                    high = middle
+                else:
+                    low = np.uint64(middle + one)
         if low < n:
             counts[low] += np.int32(1)
 
@@ -122,8 +177,9 @@ def count_tile(
         if stop - start < MANY:
             _count_above(scores, index, column, thresholds, start, stop, counts)
         else:
+            table = thresholds.table[start * FINENESS : start * FINENESS + table_length(stop - start)]
             some = thresholds.scores[start:stop], thresholds.numbers[start:stop]
-            _count_between(scores, index, some[0], some[1], kept, counts[start:stop])
+            _count_between(scores, index, some[0], some[1], table, kept, counts[start:stop])
 
 
 @numba.njit(nogil=True, cache=True)
