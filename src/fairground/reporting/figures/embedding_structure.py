@@ -70,7 +70,7 @@ def structure(inputs: FigureInputs) -> ReportFigure | None:
             # Runs of one method are alike: they count as one point.
             level, n_points = 1 - (1 - LEVEL) / len(MEASURES), len(set(labels))
             found[title] = correlation_interval(float(np.corrcoef(x, y)[0, 1]), n_points, level=level)
-            r, span = f"{found[title].mean:+.2f}", shown_correlation(found[title])[6:]
+            r, span = f"{found[title].mean:+.2f}", shown_correlation(found[title])[5:]
             slope, height = np.polyfit(x, y, 1)
             ends = min(x), max(x)
             items.append(Line(x=ends, y=[slope * end + height for end in ends], series="soft", dash=DASHED, width=1.2))
