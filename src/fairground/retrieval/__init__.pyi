@@ -29,11 +29,16 @@ from fairground.retrieval.threads import Workspace
 from fairground.retrieval.threads import share_out
 from fairground.retrieval.threads import share_stretches
 from fairground.retrieval.threads import single_threaded_blas
+from fairground.retrieval.threshold_counts import FINENESS
+from fairground.retrieval.threshold_counts import LONGEST
 from fairground.retrieval.threshold_counts import MANY
 from fairground.retrieval.threshold_counts import Thresholds
 from fairground.retrieval.threshold_counts import accumulate
 from fairground.retrieval.threshold_counts import count_tile
+from fairground.retrieval.threshold_counts import fill_table
 from fairground.retrieval.threshold_counts import read_thresholds
+from fairground.retrieval.threshold_counts import table_length
+from fairground.retrieval.threshold_counts import table_scale
 from fairground.retrieval.tiles import EDGE
 from fairground.retrieval.tiles import HeldTiles
 from fairground.retrieval.tiles import Tiles
@@ -51,7 +56,9 @@ __all__ = [
     "DeviceSearchPlan",
     "DuplicateRows",
     "EDGE",
+    "FINENESS",
     "HeldTiles",
+    "LONGEST",
     "MANY",
     "N_SCORES",
     "PairCounts",
@@ -75,6 +82,7 @@ __all__ = [
     "edge_for",
     "entropy",
     "expected_mutual_information",
+    "fill_table",
     "find_duplicate_rows",
     "has_float64",
     "multiply",
@@ -90,6 +98,8 @@ __all__ = [
     "share_stretches",
     "single_threaded_blas",
     "squared_lengths",
+    "table_length",
+    "table_scale",
     "take_best",
     "take_nearest",
     "transpose",
