@@ -3,8 +3,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from fairground.audit.copies import MIN_BITS, THRESHOLD, count_bits, find_near_duplicates
-from fairground.audit.image_scan import fingerprint_bits
+from fairground.audit import MIN_BITS, THRESHOLD, count_bits, find_near_duplicates, fingerprint_bits
 
 
 def pattern(seed, size=(120, 90)):

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from fairground.commands import recommend
-from fairground.commands.main import app
+from fairground.commands import app, recommend
 from fairground.recommendation.time_budget import Budget
 
 

@@ -14,8 +14,7 @@ import pytest
 
 import fairground as fg
 from fairground.files import read_with_digest, write_with_digest
-from fairground.records.run_folder import RunFolder, locked
-from fairground.records.store import Store
+from fairground.records import RunFolder, Store, locked
 from fairground.spec import parse_overrides
 from tests.commands.test_commands import fairground, output_of
 from tests.commands.test_study import STUDY

@@ -9,11 +9,8 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from fairground.commands.main import app
-from fairground.commands.progress import study_progress
-from fairground.commands.show import record_lines
-from fairground.deploy.model_card import card_of
-from fairground.deploy.model_folder import open_model
+from fairground.commands import app, record_lines, study_progress
+from fairground.deploy import card_of, open_model
 from fairground.errors import InputError
 from fairground.heads.pca import PcaHead
 from fairground.records.record import Finding

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from fairground.commands import app
 from fairground.commands import recommend as command
-from fairground.commands.main import app
 from fairground.errors import FairgroundError, InputError
 from fairground.recommendation.recommendation import Recommendation
 from fairground.records.store import Store

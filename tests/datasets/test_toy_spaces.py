@@ -9,9 +9,7 @@ from fairground.datasets.toy_lines import LINES, ToyLinesDataset
 from fairground.datasets.toy_spaces import ToySpacesDataset
 from fairground.errors import InputError
 from fairground.evaluation import evaluate
-from fairground.reporting.figure import figures_of
-from fairground.reporting.page import inputs_of, page_text
-from fairground.reporting.run_set import RunSet
+from fairground.reporting import RunSet, figures_of, inputs_of, page_text
 from fairground.spec import jobs_of, load_study
 from fairground.splits.listed import ListedSplit
 from fairground.training.run import run

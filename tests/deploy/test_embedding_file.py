@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fairground.deploy.embed_images import embed_to_file
-from fairground.deploy.inputs import read_inputs
+from fairground.deploy import embed_to_file, read_inputs
 from fairground.errors import FairgroundError
 from fairground.records.arrays import read_arrays
 

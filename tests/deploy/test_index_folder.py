@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from fairground.commands.main import app
+from fairground.deploy import DecisionRule, index_search, query_index, rule_of
 from fairground.deploy import index_folder as index_module
-from fairground.deploy import index_search
-from fairground.deploy.answer_queries import query_index
 from fairground.deploy.index_folder import add_embeddings, build_index, create_index, open_index, remove_from_index
-from fairground.deploy.unknown_classes import DecisionRule, rule_of
 from fairground.errors import DataError, InputError, StoreError
 from fairground.files import held
 

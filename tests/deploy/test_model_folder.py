@@ -6,10 +6,7 @@ import pytest
 import torch
 from PIL import Image
 
-from fairground.deploy.embed_images import Embedder, ResizedImages
-from fairground.deploy.match_thresholds import EER, FMR, thresholds_of
-from fairground.deploy.model_folder import open_model, write_model
-from fairground.deploy.onnx_export import example_inputs
+from fairground.deploy import EER, FMR, Embedder, ResizedImages, example_inputs, open_model, thresholds_of, write_model
 from fairground.errors import FairgroundError
 from fairground.evaluation.evaluated_embeddings import EmbeddingView
 from fairground.loading.image_dataset import ImagesInMemory

@@ -7,9 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fairground.commands.main import app
-from fairground.deploy import index_search, unknown_classes
-from fairground.deploy.answer_queries import query_index
-from fairground.deploy.class_vote import vote
+from fairground.deploy import index_search, query_index, unknown_classes, vote
 from fairground.deploy.index_folder import build_index, open_index, remove_from_index
 from fairground.deploy.unknown_classes import DecisionRule, OpenSetTrials, rule_of, trials_of
 from fairground.errors import InputError

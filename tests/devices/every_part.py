@@ -18,8 +18,7 @@ import torch
 from fairground.contracts.loss import Pairs, Triplets
 from fairground.errors import InputError
 from fairground.evaluation import analyse, evaluate
-from fairground.spec import list_room, spelled
-from fairground.spec.catalogue import find
+from fairground.spec import find, list_room, spelled
 from tests.contracts import losses, test_every_head
 from tests.devices import simulated
 from tests.samplers.splits import even_split

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.settings import parse_overrides
+from fairground.spec import load_run, parse_overrides
 from fairground.training.run import run
 from tests.datasets.pictures import class_folders
 from tests.training.test_torchrun import torchrun

@@ -3,10 +3,8 @@ import math
 import pytest
 import torch
 
-from fairground.functional import memory_blocks, soft_histograms_and_ranks
+from fairground.functional import memory_blocks, soft_bins, soft_histograms_and_ranks, soft_ranks, sum_over_blocks
 from fairground.functional.means_and_log_sums import NOTHING, softplus, weighted_logsumexp
-from fairground.functional.memory_blocks import sum_over_blocks
-from fairground.functional.soft_histograms_and_ranks import soft_bins, soft_ranks
 
 
 def test_blocks_are_summed_and_worked_out_anew_for_the_gradient(monkeypatch):

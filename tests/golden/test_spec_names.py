@@ -11,10 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fairground.spec.load_run_spec import load_run
-from fairground.spec.load_study_spec import load_study, study_names
-from fairground.spec.protocols_and_presets import protocol_names
-from fairground.spec.run_names import name_of, to_plain
+from fairground.spec import load_run, load_study, name_of, protocol_names, study_names, to_plain
 from fairground.spec.study_spec import UNSAID, StudyJob, jobs_of, study_hash
 
 STORED = Path(__file__).with_name("spec_names.json")

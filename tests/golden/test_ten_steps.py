@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from fairground.training import Checkpoints, Training
 from fairground.training.assemble import assemble
-from fairground.training.checkpoint import Checkpoints
-from fairground.training.loop import Training
 from tests.training.tiny import tiny
 
 STORED = Path(__file__).with_name("ten_steps.json")

@@ -7,10 +7,7 @@ from sklearn.decomposition import PCA
 from torch import nn
 
 from fairground.errors import InputError
-from fairground.heads.mlp import MlpHead
-from fairground.heads.pca import PcaHead
-from fairground.heads.residual import ResidualHead
-from fairground.heads.whitened import WhitenedHead
+from fairground.heads import MlpHead, PcaHead, ResidualHead, WhitenedHead
 
 
 def test_layers_stand_as_the_settings_say() -> None:

@@ -16,10 +16,8 @@ from typer.testing import CliRunner
 
 from fairground.commands.main import app
 from fairground.errors import DamageWarning, DataError, InputError, StoreError
-from fairground.loading import cached_rows, prepared_images
+from fairground.loading import ImageFiles, PreparedImages, cached_rows, prepared_images
 from fairground.loading.caches import USED, cache_root, find_cache, list_caches, remove_cache
-from fairground.loading.image_dataset import ImageFiles
-from fairground.loading.prepared_images import PreparedImages
 from tests.loading.pictures import photo, photo_files
 
 SIZES = [(40, 60), (50, 30), (33, 33), (20, 90), (64, 64), (48, 80)]

@@ -3,8 +3,7 @@
 import pytest
 import typer
 
-from fairground.commands import main
-from fairground.commands.main import app
+from fairground.commands import app, main
 from fairground.spec import load_run, load_study, parse_overrides
 from tests.migration.page import TEXT, commands, quoted, section, table, value_at
 

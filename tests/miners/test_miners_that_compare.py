@@ -5,11 +5,7 @@ from collections import Counter
 import pytest
 import torch
 
-from fairground.miners.all_hard import AllHardMiner
-from fairground.miners.all_semihard import AllSemihardMiner
-from fairground.miners.all_tuples import AllTuplesMiner
-from fairground.miners.easy_positive import EasyPositiveMiner
-from fairground.miners.hardest import HardestMiner
+from fairground.miners import AllHardMiner, AllSemihardMiner, AllTuplesMiner, EasyPositiveMiner, HardestMiner
 from fairground.miners.multi_similarity import MultiSimilarityMiner
 from tests.losses.fixtures import F8, F8B, X
 from tests.miners.oracle import (

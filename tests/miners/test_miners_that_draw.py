@@ -7,11 +7,7 @@ import pytest
 import torch
 
 from fairground.functional.distance_weighting import distance_weights, inverse_density
-from fairground.miners.distance_weighted import DistanceWeightedMiner
-from fairground.miners.random import RandomMiner
-from fairground.miners.rho_distance import RhoDistanceMiner
-from fairground.miners.semihard import SemihardMiner
-from fairground.miners.softhard import SofthardMiner
+from fairground.miners import DistanceWeightedMiner, RandomMiner, RhoDistanceMiner, SemihardMiner, SofthardMiner
 from fairground.regularisers.rho import RhoRegulariser
 from tests.losses.fixtures import F8, F8B, X
 from tests.miners.oracle import (

@@ -3,13 +3,10 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from fairground.papers.expected_runs import ExpectedRuns
-from fairground.papers.published_numbers import PublishedRow
+from fairground.papers import ExpectedRuns, PublishedRow
 from fairground.records.record import RunRecord, Score
 from fairground.spec import UNSAID, to_plain
-from fairground.studies.joined_folds import joined_record
-from fairground.studies.run_study import JobResult
-from fairground.studies.selection import Selected
+from fairground.studies import JobResult, Selected, joined_record
 from tests.records.factory import hashed, make_record
 
 #: seeds scatter a little, symmetrically, so that their mean is what was asked for

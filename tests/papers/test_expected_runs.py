@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from fairground.papers import PublishedRow, PublishedVerdict, compare_with_published, published_rows, repeats_of
 from fairground.papers.expected_runs import FREE, TRAINING, ExpectedRuns, expected_runs
-from fairground.papers.published_numbers import PublishedRow, published_rows
-from fairground.papers.reproduction import PublishedVerdict, compare_with_published, repeats_of
 from fairground.reporting.study_results import from_study
 from fairground.spec import UNSAID, Value
 from fairground.studies.run_study import JobResult

@@ -5,9 +5,8 @@ import pytest
 from scipy import stats
 
 from fairground.errors import InputError
+from fairground.papers import PublishedRow, published_interval, published_rows, verdict_of, verdict_on_values
 from fairground.papers.expected_runs import expected_runs
-from fairground.papers.published_numbers import PublishedRow, published_rows
-from fairground.papers.reproduction import published_interval, verdict_of, verdict_on_values
 from fairground.records.record import RunRecord
 from tests.papers.published_runs import record_of
 

@@ -8,19 +8,13 @@ import torch
 from scipy import stats
 from torch import nn
 
-from fairground.contracts.loss import Loss, Pairs, Triplets
-from fairground.contracts.trunk_head_transform import Mixing, Trunk, mix
+from fairground.contracts import Loss, Mixing, Pairs, Triplets, Trunk, mix
 from fairground.errors import InputError
-from fairground.losses.centre import CentreLoss
-from fairground.losses.normalised_softmax import NormalisedSoftmaxLoss
-from fairground.losses.soft_triple import SoftTripleLoss
-from fairground.losses.triplet import TripletLoss
+from fairground.losses import CentreLoss, NormalisedSoftmaxLoss, SoftTripleLoss, TripletLoss
 from fairground.miners.all_tuples import AllTuplesMiner
-from fairground.regularisers.embedding_norm import EmbeddingNormRegulariser
+from fairground.regularisers import EmbeddingNormRegulariser, RhoRegulariser, ZeroMeanRegulariser
 from fairground.regularisers.manifold_mixup import ManifoldMixupRegulariser
-from fairground.regularisers.rho import RhoRegulariser
 from fairground.regularisers.soft_triple_centres import SoftTripleCentresRegulariser
-from fairground.regularisers.zero_mean import ZeroMeanRegulariser
 from tests.losses.fixtures import CENTRES, F8, F8B, T8B, X
 from tests.miners.oracle import all_triplets, assert_chances, evenly, positives_of, seeded, triplet_list
 

@@ -3,9 +3,7 @@
 from dataclasses import replace
 
 from fairground.records.record import RunRecord, Score
-from fairground.reporting.figure import FigureInputs
-from fairground.reporting.result_table import ResultTable
-from fairground.reporting.run_set import RunSet
+from fairground.reporting import FigureInputs, ResultTable, RunSet
 from tests.records.factory import hashed, make_record
 
 KEY = ("icons", "laptop")

@@ -11,9 +11,7 @@ import numpy as np
 
 from fairground.files import write_with_digest
 from fairground.records import RunFolder, RunRecord, Score, write_arrays
-from fairground.reporting.live_pages import Watch, choose
-from fairground.reporting.run_set import RunSet
-from fairground.reporting.watch_server import WatchServer
+from fairground.reporting import RunSet, Watch, WatchServer, choose
 from fairground.studies.trials import Trial
 from tests.records.factory import hashed, make_provenance, make_record, make_spec
 

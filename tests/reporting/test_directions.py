@@ -5,13 +5,8 @@ from dataclasses import replace
 import pytest
 
 from fairground.records.record import RunRecord, Score
-from fairground.reporting import comparison_text
-from fairground.reporting.figure import FigureInputs
+from fairground.reporting import FigureInputs, ResultTable, RunSet, comparison_text, heading, headline_of, show, unit
 from fairground.reporting.figures import improvement, metric_agreement, scores_and_ranks, search_surfaces
-from fairground.reporting.headings_and_units import heading, show, unit
-from fairground.reporting.result_table import ResultTable
-from fairground.reporting.run_set import RunSet
-from fairground.reporting.sentences import headline_of
 from fairground.reporting.table_formats import text
 from tests.records.factory import make_record
 

@@ -5,10 +5,8 @@ from dataclasses import replace
 import pytest
 
 from fairground.errors import InputError
-from fairground.reporting.drawing import DARK, LIGHT, STAND_IN, panels, svg_for_page, write_figure
+from fairground.reporting import DARK, LIGHT, STAND_IN, ResultTable, duration, panels, size, svg_for_page, write_figure
 from fairground.reporting.figures.scores_and_ranks import MOST_BARS, cost, curve_panel, curves_of, score_panel
-from fairground.reporting.headings_and_units import duration, size
-from fairground.reporting.result_table import ResultTable
 from tests.records.factory import make_record
 from tests.reporting.figure_runs import inputs
 from tests.reporting.fixtures import HOSTILE, make_study

@@ -5,9 +5,7 @@ from functools import partial
 import pytest
 
 from fairground.errors import SealError
-from fairground.reporting.figure import figures_of
-from fairground.reporting.page import inputs_of
-from fairground.reporting.study_results import find_runs
+from fairground.reporting import figures_of, find_runs, inputs_of
 from fairground.spec.load_study_spec import load_study
 from fairground.studies.executors.executor import executor_named
 from fairground.studies.run_study import run_study

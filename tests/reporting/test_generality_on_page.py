@@ -7,10 +7,8 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.records import RunFolder, write_arrays
-from fairground.reporting.class_scores import ClassScores
+from fairground.reporting import ClassScores, RunSet, inputs_of, methods_of, page_text, sections_of
 from fairground.reporting.comparison_text import compare_records, how_to_read, sentence_in
-from fairground.reporting.page import inputs_of, page_text, sections_of
-from fairground.reporting.run_set import RunSet, methods_of
 from tests.reporting.test_result_table import runs
 
 SIZES = np.array([10, 20, 30, 0, 40, 25, 35, 15])

@@ -8,14 +8,9 @@ import pytest
 
 from fairground.errors import InputError, StoreError
 from fairground.records import RunFolder, Store, locked
-from fairground.reporting import live_pages
-from fairground.reporting.live_pages import Watch, choose, study_card
-from fairground.reporting.page import page_text
-from fairground.reporting.run_set import RunSet
-from fairground.reporting.watch_server import WatchServer
+from fairground.reporting import RunSet, Watch, WatchServer, choose, live_pages, page_text, study_card
 from fairground.spec.load_study_spec import load_study
-from fairground.studies.seal import Seal
-from fairground.studies.study_folder import folder_of
+from fairground.studies import Seal, folder_of
 from tests.patience import PATIENCE
 from tests.records.factory import make_record
 from tests.reporting.fixtures import HOSTILE, begin_run, make_study, watching

@@ -3,12 +3,8 @@
 import numpy as np
 import pytest
 
-from fairground.reporting.comparison_text import compare_records, confidence_of, sentence_in
-from fairground.reporting.figure import FigureInputs
+from fairground.reporting import FigureInputs, RunSet, caption, compare_records, confidence_of, headline_of, sentence_in
 from fairground.reporting.figures import scores_and_ranks
-from fairground.reporting.run_set import RunSet
-from fairground.reporting.sentences import headline_of
-from fairground.reporting.table_formats import caption
 from tests.reporting.test_result_table import runs
 
 #: half a 95 % interval of three runs over their standard deviation, as the demo's table printed it

@@ -13,8 +13,7 @@ import pytest
 
 from fairground.errors import DamageWarning, InputError
 from fairground.records import RunFolder, write_arrays
-from fairground.reporting.page import build_page, page_text, picture
-from fairground.reporting.run_set import RunSet, with_ensembles_apart
+from fairground.reporting import RunSet, build_page, page_text, picture, with_ensembles_apart
 from fairground.spec import load_study
 from tests.records.factory import hashed, make_record
 from tests.reporting.fixtures import HOSTILE, make_study, write_gallery

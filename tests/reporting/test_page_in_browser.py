@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fairground.reporting.page import build_page
-from fairground.reporting.run_set import RunSet
+from fairground.reporting import RunSet, build_page
 from tests.reporting.fixtures import HOSTILE, make_study, write_files
 
 pytestmark = pytest.mark.browser

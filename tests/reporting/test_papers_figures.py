@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fairground.records import RunFolder, write_arrays
-from fairground.reporting.figure import FigureInputs, figures_of, write_figures
+from fairground.reporting import FigureInputs, figures_of, inputs_of, write_figures
 from fairground.reporting.figures import (
     effects_of_settings,
     embedding_map,
@@ -16,7 +16,6 @@ from fairground.reporting.figures import (
     scores_and_ranks,
     search_surfaces,
 )
-from fairground.reporting.page import inputs_of
 from fairground.studies.trials import Trial
 from tests.records.factory import make_record
 from tests.reporting.figure_runs import KEY, changed, inputs, run

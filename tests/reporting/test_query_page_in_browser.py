@@ -9,8 +9,7 @@ from PIL import Image
 
 from fairground.deploy.answer_queries import NearestClass, Neighbour, QueryDecision, QueryResult
 from fairground.errors import FairgroundError
-from fairground.reporting.page_templates import MOST
-from fairground.reporting.query_and_suspect_pages import write_answers
+from fairground.reporting import MOST, write_answers
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=alert(1)>\"'&.png"

@@ -6,9 +6,8 @@ import pytest
 
 from fairground.comparison.fold_averages import join_folds
 from fairground.records.record import RunRecord, Score
+from fairground.reporting import ResultTable, headline_of
 from fairground.reporting import table_formats as formats
-from fairground.reporting.result_table import ResultTable
-from fairground.reporting.sentences import headline_of
 from tests.records.factory import hashed, make_record
 from tests.reporting.fixtures import HOSTILE, make_study
 

@@ -5,10 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fairground.records.record import Finding
-from fairground.reporting.comparison_text import compare_records, confidence_of
-from fairground.reporting.result_table import ResultTable
-from fairground.reporting.sentences import headline_of, notes_of
-from fairground.reporting.study_results import StudyTable
+from fairground.reporting import ResultTable, StudyTable, compare_records, confidence_of, headline_of, notes_of
 from fairground.spec import load_study
 from tests.records.factory import make_provenance, make_record
 from tests.reporting.fixtures import make_study

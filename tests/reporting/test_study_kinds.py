@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 
 from fairground.comparison.comparison_result import correlation_interval
-from fairground.records.arrays import write_arrays
-from fairground.records.run_folder import RunFolder
-from fairground.reporting.figure import FigureInputs, figures_of
+from fairground.records import RunFolder, write_arrays
+from fairground.reporting import FigureInputs, RunSet, figures_of, inputs_of, page_text
 from fairground.reporting.figures import effects_of_settings, embedding_structure, regularisation, search_surfaces
-from fairground.reporting.page import inputs_of, page_text
-from fairground.reporting.run_set import RunSet
 from fairground.spec import load_study
 from fairground.studies.trials import Trial
 from tests.reporting.figure_runs import changed, inputs, run

@@ -8,10 +8,7 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.records.store import Store
-from fairground.reporting.page import page_text
-from fairground.reporting.result_table import ResultTable
-from fairground.reporting.run_set import RunSet
-from fairground.reporting.tables_over_datasets import over_tables
+from fairground.reporting import ResultTable, RunSet, over_tables, page_text
 from tests.commands.test_commands import fairground
 from tests.reporting.test_result_table import runs
 

@@ -2,9 +2,7 @@
 
 import torch
 
-from fairground.losses.contrastive import ContrastiveLoss
-from fairground.losses.margin import MarginLoss
-from fairground.losses.triplet import TripletLoss
+from fairground.losses import ContrastiveLoss, MarginLoss, TripletLoss
 from fairground.miners.distance_weighted import DistanceWeightedMiner
 
 

@@ -11,8 +11,7 @@ import pets
 import pytest
 from rich.console import Console
 
-from fairground.datasets.cars196 import Cars196Dataset
-from fairground.datasets.table import TableDataset
+from fairground.datasets import Cars196Dataset, TableDataset
 from fairground.errors import DataError
 from tests.results.miniature import FILES, described, repository
 

@@ -5,9 +5,7 @@ import pytest
 import torch
 
 from fairground.evaluation import EmbeddingView
-from fairground.retrieval.duplicate_rows import find_duplicate_rows
-from fairground.retrieval.search_plan import SearchPlan
-from fairground.retrieval.tiles import EDGE, Tiles, edge_for
+from fairground.retrieval import EDGE, SearchPlan, Tiles, edge_for, find_duplicate_rows
 from tests.metrics.oracle import hit_lists
 
 

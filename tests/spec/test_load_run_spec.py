@@ -8,12 +8,9 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.evaluation import analyse
+from fairground.spec import Purpose, child_seed, parse_overrides, protocol_names, read_analysis
 from fairground.spec.load_run_spec import load_run, run_from_plain
-from fairground.spec.metric_names import read_analysis
-from fairground.spec.protocols_and_presets import protocol_names
-from fairground.spec.random_streams import Purpose, child_seed
 from fairground.spec.run_names import method_of, name_of, to_plain
-from fairground.spec.settings import parse_overrides
 
 
 def refusal(*overrides: str, file: Path | None = None) -> str:

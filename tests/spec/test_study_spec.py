@@ -6,12 +6,9 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.papers.published_numbers import PublishedRow, published_rows
-from fairground.spec import catalogue
-from fairground.spec.declarations import declared, settings_of
+from fairground.spec import LOSS_RATE, StudyJob, catalogue, declared, jobs_of, settings_of, study_hash, to_plain
 from fairground.spec.load_study_spec import load_study, read_range, study_from_plain, study_names
-from fairground.spec.run_names import to_plain
 from fairground.spec.search_ranges import Choice, Integer, LogReal, Real, grid_of, range_for
-from fairground.spec.study_spec import LOSS_RATE, StudyJob, jobs_of, study_hash
 
 SMALL = """
 protocol = "laptop"

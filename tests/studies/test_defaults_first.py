@@ -7,9 +7,7 @@ import pytest
 from fairground.errors import InputError
 from fairground.records.store import Store
 from fairground.spec import Choice, Integer, LogReal, Real, SearchProcedure, contains, jobs_of, load_study
-from fairground.studies.hyperparameter_search import suggest
-from fairground.studies.plan import cost_probes
-from fairground.studies.trials import Trial
+from fairground.studies import Trial, cost_probes, suggest
 from tests.studies.test_run_study import study_results
 
 RANGES = {"a": Real(low=0.0, high=1.0), "b": LogReal(low=1e-4, high=1.0)}

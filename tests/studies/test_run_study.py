@@ -17,13 +17,9 @@ from fairground.errors import SealError, StoreError
 from fairground.records.store import Store
 from fairground.reporting.study_results import results_plain
 from fairground.spec import jobs_of, load_study, study_hash
+from fairground.studies import Seal, Selected, Trial, TrialStore, folder_of, search, select
 from fairground.studies.executors.executor import executor_named
-from fairground.studies.hyperparameter_search import search
 from fairground.studies.run_study import results_so_far, run_study, status_of
-from fairground.studies.seal import Seal
-from fairground.studies.selection import Selected, select
-from fairground.studies.study_folder import folder_of
-from fairground.studies.trials import Trial, TrialStore
 from tests.executors.test_processes import children_of, vanishes
 from tests.patience import PATIENCE
 from tests.studies.jobs import OWN_METRIC

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from fairground.spec.search_ranges import Choice, Integer, LogReal, Real
-from fairground.studies.search_analysis import expected_best, importance, on_bounds, trace
-from fairground.studies.trials import Trial
+from fairground.studies import Trial, expected_best, importance, on_bounds, trace
 
 RANGES = {"a": Real(low=0.0, high=1.0), "b": Real(low=0.0, high=1.0)}
 

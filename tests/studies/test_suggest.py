@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fairground.spec import Choice, Integer, LogReal, Real, SearchProcedure
-from fairground.studies.hyperparameter_search import suggest
-from fairground.studies.trials import Trial
+from fairground.studies import Trial, suggest
 
 RANGES = {
     "a": Real(low=-0.2, high=2.0),

@@ -9,12 +9,9 @@ from fairground.comparison.compare_values import compare_values
 from fairground.comparison.fairness_flags import check_fairness
 from fairground.errors import InputError
 from fairground.records import RunRecord, Store
-from fairground.reporting.page import page_text
-from fairground.reporting.study_results import from_study, results_plain, tables_of
+from fairground.reporting import from_study, page_text, results_plain, tables_of
 from fairground.spec import SeedProcedure, UntilSettledSpec, load_study, study_hash
-from fairground.studies.plan import plan_of
-from fairground.studies.run_study import results_so_far, status_of, waves_so_far
-from fairground.studies.study_folder import stored_study
+from fairground.studies import plan_of, results_so_far, status_of, stored_study, waves_so_far
 from tests.studies.test_run_study import begun_twice, kill_driver, study_results
 
 TOML = """

@@ -8,10 +8,8 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
+from fairground.training import ALONE, Checkpoints, ProcessGroup, Training, joined
 from fairground.training.assemble import assemble
-from fairground.training.checkpoint import Checkpoints
-from fairground.training.loop import Training
-from fairground.training.torchrun_group import ALONE, ProcessGroup, joined
 from tests.training.tiny import tiny
 
 METHODS = {

@@ -11,8 +11,7 @@ from fairground.functional.principal_components import principal_axes, principal
 from fairground.recommendation.candidates import Candidate, plain
 from fairground.recommendation.cross_validation import ClassFolds, cross_validate
 from fairground.spec import ALL, load_run
-from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench, round_robin
-from fairground.training.stage_cache import PLAIN
+from fairground.training import BLOCK, PLAIN, AdaptedModel, Workbench, round_robin
 from tests.commands.quick_race import write_features
 from tests.datasets.pictures import class_folders
 

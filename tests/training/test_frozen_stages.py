@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from fairground.errors import InputError
+from fairground.training import Checkpoints, Training
 from fairground.training.assemble import assemble
-from fairground.training.checkpoint import Checkpoints
-from fairground.training.loop import Training
 from tests.training.tiny import tiny
 
 

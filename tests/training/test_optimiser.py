@@ -6,10 +6,8 @@ from torch import nn
 
 from fairground.errors import InputError
 from fairground.spec import OptimiserSpec, load_run, parse_overrides
+from fairground.training import Checkpoints, Training, WeightAverage, rate_factor
 from fairground.training.assemble import assemble
-from fairground.training.checkpoint import Checkpoints
-from fairground.training.loop import Training
-from fairground.training.optimiser import WeightAverage, rate_factor
 from tests.training.tiny import tiny, tiny_words
 
 

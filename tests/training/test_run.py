@@ -13,10 +13,8 @@ from fairground.errors import InputError, SealError, StoreError
 from fairground.records.run_folder import RunFolder, locked
 from fairground.records.training_events import Event, Note
 from fairground.spec.run_names import name_of
-from fairground.training.checkpoint import Checkpoints
-from fairground.training.device import device_named
+from fairground.training import Checkpoints, SealedRows, device_named
 from fairground.training.run import run
-from fairground.training.sealed_test import SealedRows
 from tests.training.stopping import stop_after
 from tests.training.tiny import tiny
 

@@ -18,11 +18,9 @@ from fairground.errors import DamageWarning, InputError, StoreError
 from fairground.evaluation.embed import embed
 from fairground.loading.caches import find_cache, list_caches, remove_cache
 from fairground.records.training_events import BatchTrained, StagesCached
+from fairground.training import CachedViews, StageCache, StoppedError, evaluate_stored, prepare_inputs, saved_shape
 from fairground.training.assemble import assemble
-from fairground.training.loop import StoppedError
 from fairground.training.run import run
-from fairground.training.stage_cache import CachedViews, StageCache, prepare_inputs, saved_shape
-from fairground.training.stored_runs import evaluate_stored
 from tests.loading.test_prepared_images import flip
 from tests.training.tiny import tiny
 

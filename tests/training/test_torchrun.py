@@ -14,9 +14,8 @@ from safetensors.torch import load_file
 from fairground.errors import InputError
 from fairground.records.store import Store
 from fairground.spec import load_run, parse_overrides
+from fairground.training import convert_batch_norms, shard_slice
 from fairground.training.run import run
-from fairground.training.sync_batch_norm import convert_batch_norms
-from fairground.training.torchrun_group import shard_slice
 from tests.patience import PATIENCE
 from tests.training.shared_steps import METHODS, twenty_steps
 from tests.training.tiny import tiny_words

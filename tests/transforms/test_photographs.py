@@ -10,10 +10,7 @@ from torch import Tensor
 
 from fairground.contracts import IMAGENET, Images, Preprocessing, Transform
 from fairground.loading import ImageFiles, PreparedImages
-from fairground.transforms.mlrc2020 import Mlrc2020Transform
-from fairground.transforms.photographs import PhotographsTransform
-from fairground.transforms.plain import PlainTransform
-from fairground.transforms.roth2020 import Roth2020Transform
+from fairground.transforms import Mlrc2020Transform, PhotographsTransform, PlainTransform, Roth2020Transform
 from tests.loading.pictures import photo_files
 
 SIZES = [(300, 401), (350, 256), (120, 90)]

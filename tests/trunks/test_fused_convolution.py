@@ -10,9 +10,8 @@ from torch import nn
 from fairground.heads.linear import LinearHead
 from fairground.spec.catalogue import find
 from fairground.training.embedding_model import EmbeddingModel
-from fairground.trunks import _fused_convolution
+from fairground.trunks import FoldedConvTrunk, _fused_convolution
 from fairground.trunks._fused_convolution import Chain, conv_norm, run
-from fairground.trunks.folded_conv import FoldedConvTrunk
 
 
 def one_after_another():

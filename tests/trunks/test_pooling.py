@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.spec.catalogue import find
-from fairground.spec.run_names import name_of, to_plain
+from fairground.spec import find, name_of, to_plain
 from fairground.trunks import SmallConvTrunk, TimmTrunk
 from tests.contracts.test_every_trunk import build, inputs
 from tests.training.tiny import tiny

@@ -10,9 +10,8 @@ from torch.nn import functional
 from fairground.contracts.trunk_head_transform import Trunk
 from fairground.errors import InputError
 from fairground.spec.catalogue import find
+from fairground.trunks import EfficientnetLite0Trunk, FeaturesTrunk
 from fairground.trunks.bn_inception import BnInceptionTrunk, _published_name
-from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
-from fairground.trunks.features import FeaturesTrunk
 from fairground.trunks.timm import import_torchvision
 
 
