@@ -9,9 +9,11 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
 import torch
 
 from fairground.contracts import AffineHead
+from fairground.errors import InputError
 from fairground.training.run import run
 from tests.devices import simulated
 from tests.training.stopping import stop_after
@@ -43,6 +45,9 @@ RUNS = (
     "loss=contrastive training.trainable=last:1 training.views=2",
     "loss=contrastive evaluation.analyses=['rho','spectrum','hubness']",
     "loss=contrastive evaluation.metrics=['map@r','nmi','eer','oscr'] evaluation.watch_test=true",
+    "loss=margin miner=distance_weighted training.deterministic=true",
+    "loss=fast_ap training.deterministic=true",
+    "loss=histogram training.deterministic=true",
 )
 
 
@@ -60,6 +65,9 @@ def compare(words: str, folder: Path) -> None:
     spec = tiny(*words.split(), "training.epochs=1", "training.batches_per_epoch=2")
     found, wanted = (run(spec, home=folder / place, device=place) for place in ("sim:1", "cpu"))
     assert (found.state, found.provenance.device) == ("done", "sim"), found.failure
+    is_deterministic = found.provenance.device_details.get("algorithms") == "deterministic"
+    assert is_deterministic == ("deterministic" in words)
+    assert not torch.are_deterministic_algorithms_enabled()
     loss, other = found.epochs[-1].loss, wanted.epochs[-1].loss
     assert loss is not None
     assert other is not None
@@ -82,9 +90,30 @@ def resume(folder: Path) -> None:
         assert torch.equal(stream.get_state(), state), "the caller's random stream has moved"
 
 
+class SummingHead(AffineHead):
+    """Adds along its features, which a device has no deterministic way to do."""
+
+    def __init__(self, *, n_features: int, embedding_dim: int = 8) -> None:
+        super().__init__(n_features, embedding_dim)
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        return super().forward(features.cumsum(1))
+
+
+def refuse(folder: Path) -> None:
+    """Ask for determinism where a part of the model has none; torch is then as it was."""
+    spec = tiny("loss=contrastive", "head=tests.devices.whole_runs:SummingHead", "training.deterministic=true")
+    assert run(spec, home=folder, device="cpu").state == "done"
+    with pytest.raises(InputError, match=r"deterministic=true is not possible here: cumsum does not have"):
+        run(spec, home=folder / "sim", device="sim")
+    flags = torch.are_deterministic_algorithms_enabled(), torch.backends.cudnn.deterministic
+    assert (*flags, "CUBLAS_WORKSPACE_CONFIG" in os.environ) == (False, False, False)
+
+
 def failures() -> dict[str, str]:
     found = {"": str(len(RUNS))}
     cases = [*((words, lambda folder, words=words: compare(words, folder)) for words in RUNS), ("resume", resume)]
+    cases.append(("refuse", refuse))
     for words, case in cases:
         with tempfile.TemporaryDirectory() as folder:
             try:

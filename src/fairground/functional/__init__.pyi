@@ -62,6 +62,7 @@ from fairground.functional.scatter_of_classes import ClassScatter
 from fairground.functional.scatter_of_classes import class_scatter
 from fairground.functional.soft_histograms_and_ranks import RANK_BLOCK
 from fairground.functional.soft_histograms_and_ranks import SoftBins
+from fairground.functional.soft_histograms_and_ranks import running_sums
 from fairground.functional.soft_histograms_and_ranks import soft_bins
 from fairground.functional.soft_histograms_and_ranks import soft_ranks
 from fairground.functional.spectra import FLOOR
@@ -134,6 +135,7 @@ __all__ = [
     "principal_axes_of_few",
     "quadruplet_hinges",
     "rows_of",
+    "running_sums",
     "safe_sqrt",
     "singular_values",
     "soft_bins",

@@ -7,6 +7,8 @@ device. A generator of None means torch's default one, as it does everywhere in 
 import torch
 from torch import Tensor
 
+from fairground.functional.soft_histograms_and_ranks import running_sums
+
 
 def draw_below(limits: Tensor, generator: torch.Generator | None) -> Tensor:
     """Return, for every limit, a whole number in 0..limit-1, all equally likely; 0 for a limit of 0."""
@@ -45,7 +47,7 @@ def weighted_columns(weights: Tensor, count: int, generator: torch.Generator | N
 
     Every row needs a weight above zero; columns of weight zero are never drawn.
     """
-    cumulative = weights.cumsum(1)
+    cumulative = running_sums(weights)
     total = cumulative[:, -1:]
     drawn = fractions(len(weights) * count, weights, generator).view(len(weights), count) * total
     # Rounding may lift a draw up to the total itself, and no column reaches beyond that.

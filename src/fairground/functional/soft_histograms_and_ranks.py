@@ -41,6 +41,14 @@ def soft_bins(positions: torch.Tensor, weights: torch.Tensor, n_bins: int) -> So
     )
 
 
+def running_sums(values: torch.Tensor) -> torch.Tensor:
+    """Return the sums along the last axis up to each place; by a product where a device may not add in any order."""
+    if values.is_cpu or not torch.are_deterministic_algorithms_enabled():
+        return values.cumsum(-1)
+    n = values.shape[-1]
+    return (values.reshape(-1, n) @ values.new_ones(n, n).triu()).view_as(values)
+
+
 def soft_ranks(similarities: torch.Tensor, among: torch.Tensor, temperature: float) -> torch.Tensor:
     """Return 1 + sum_{j != p} among_aj sigmoid((s_aj - s_ap) / temperature) for all (a, p).
 

@@ -16,7 +16,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Integer, Loss, Tuples, require
-from fairground.functional import mean_where, normalize, pair_masks, soft_bins, zero_unless
+from fairground.functional import mean_where, normalize, pair_masks, running_sums, soft_bins, zero_unless
 from fairground.kernels import ranking_losses
 
 
@@ -39,7 +39,7 @@ class FastApLoss(Loss):
         h_positive, h_negative = (
             soft_bins(positions, mask.to(z.dtype), self.bins).histogram() for mask in (positive, negative)
         )
-        positive_below, below = h_positive.cumsum(1), (h_positive + h_negative).cumsum(1)
+        positive_below, below = running_sums(h_positive), running_sums(h_positive + h_negative)
         precision = h_positive * positive_below / torch.where(below > 0, below, torch.inf)
         n_positives = positive.sum(1)
         loss = 1 - mean_where(n_positives > 0, precision.sum(1) / n_positives.clamp_min(1))

@@ -18,7 +18,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Integer, Loss, Pairs, Triplets, Tuples, as_pairs, require
-from fairground.functional import SoftBins, normalize, pair_masks, soft_bins, zero_unless
+from fairground.functional import SoftBins, normalize, pair_masks, running_sums, soft_bins, zero_unless
 from fairground.kernels import ranking_losses
 
 
@@ -39,7 +39,7 @@ class HistogramLoss(Loss):
         z = normalize(embeddings)
         positive, negative = self.unordered_pairs(labels, tuples)
         positions = ((z @ z.T + 1) * ((self.nodes - 1) / 2)).clamp(0, self.nodes - 1)
-        overlap = self._histogram(positions, negative) @ self._histogram(positions, positive).cumsum(0)
+        overlap = self._histogram(positions, negative) @ running_sums(self._histogram(positions, positive))
         return zero_unless(positive.any() & negative.any(), overlap)
 
     def known_bugs(self) -> tuple[str, ...]:

@@ -71,7 +71,8 @@ def declaration(spec: RunSpec) -> dict[str, str]:
         "batches": f"{training.batch_size} images; {_part(spec.sampler)}",
         "optimiser": _optimiser(optimiser),
         "length": f"up to {training.epochs} epochs of {length}{patience}" if training.epochs else "not trained",
-        "arithmetic": f"{training.precision} precision{', compiled' if training.compile else ''}{chunks}",
+        "arithmetic": f"{training.precision} precision{', compiled' if training.compile else ''}{chunks}"
+        + ", deterministic on every device" * training.deterministic,
         "selection": selected,
         "metrics": ", ".join(evaluation.metrics),
         "analyses of the training split": ", ".join(evaluation.analyses) or "none",

@@ -73,7 +73,8 @@ class TrainingSpec:
     `trainable` says which stages of the trunk train besides the head: all, the last N (last:N), or none (head). The
     others run once: their outputs for `views` augmented views of each image are kept on disk, and epochs train the
     rest from them. With `views` 0 nothing is kept, and every step augments again. Every `analyse_every` epochs, 0 for
-    never, rho and pi of the training split go into the epoch's row; they change and select nothing.
+    never, rho and pi of the training split go into the epoch's row; they change and select nothing. On a GPU only
+    `deterministic` algorithms are used where that is asked for, and else the fastest.
     """
 
     batch_size: int = 128
@@ -88,6 +89,7 @@ class TrainingSpec:
     trainable: str = field(default="all", metadata=LATER)
     views: int = field(default=4, metadata=LATER)
     analyse_every: int = field(default=0, metadata=LATER)
+    deterministic: bool = field(default=False, metadata=LATER)
 
     def __post_init__(self) -> None:
         check_bounds("training", self, "[1, inf)", "batch_size", "validate_every")

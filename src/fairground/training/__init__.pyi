@@ -31,6 +31,7 @@ from fairground.training.checkpoint import KEPT
 from fairground.training.checkpoint import Snapshot
 from fairground.training.checkpoint import from_bytes
 from fairground.training.checkpoint import to_bytes
+from fairground.training.device import algorithms
 from fairground.training.device import device_details
 from fairground.training.device import device_named
 from fairground.training.device import forked_streams
@@ -191,6 +192,7 @@ __all__ = [
     "WatchedRun",
     "WeightAverage",
     "Workbench",
+    "algorithms",
     "analyse_train",
     "as_part",
     "build",

@@ -1,5 +1,6 @@
-"""Where a run computes: the device by name, and what a record says of it."""
+"""Where a run computes: the device by name, its algorithms, and what a record says of it."""
 
+import os
 import platform
 import re
 from collections.abc import Iterator
@@ -9,11 +10,13 @@ from typing import Any
 
 import torch
 
-from fairground.errors import require
+from fairground.errors import InputError, require
 
 _CPU = torch.device("cpu")
 #: the same, for those of its functions that have no types
 _backends: Any = torch.backends
+#: where cuBLAS looks for the size of its workspace: with this one its sums are always in the same order
+_WORKSPACE, _FIXED_WORKSPACE = "CUBLAS_WORKSPACE_CONFIG", ":4096:8"
 
 
 def device_named(name: str = "auto") -> torch.device:
@@ -35,7 +38,7 @@ def device_named(name: str = "auto") -> torch.device:
 
 
 def device_details(device: torch.device) -> dict[str, str]:
-    """Return model, driver and the versions of libraries that can change results; nothing for a CPU."""
+    """Return what can change results: model, driver, versions of libraries, algorithms; nothing for a CPU."""
     if device.type == "cpu":
         return {}
     named = getattr(torch.get_device_module(device), "get_device_name", None)
@@ -49,8 +52,47 @@ def device_details(device: torch.device) -> dict[str, str]:
         "cuda": torch.version.cuda,
         "hip": torch.version.hip,
         "cudnn": _backends.cudnn.version(),
+        "tf32": _uses_of_tf32() if device.type == "cuda" else "",
+        "algorithms": "deterministic" if torch.are_deterministic_algorithms_enabled() else "",
     }
     return {key: str(value) for key, value in found.items() if value}
+
+
+def _uses_of_tf32() -> str:
+    """Return what torch rounds to 10 bits before it multiplies: by its own default, convolutions."""
+    kinds = {"convolutions": _backends.cudnn, "matrix products": _backends.cuda.matmul}
+    with suppress(RuntimeError):  # where a user said it operator by operator
+        return " and ".join(kind for kind, backend in kinds.items() if backend.allow_tf32) or "nowhere"
+    return "set per operator"
+
+
+@contextmanager
+def algorithms(device: torch.device, *, deterministic: bool) -> Iterator[None]:
+    """Let an accelerator use deterministic algorithms alone, if asked for, and else the fastest that cuDNN finds.
+
+    Torch is put back as it was. On a CPU nothing changes: it is deterministic for a fixed number of threads.
+    """
+    is_asked, cudnn = deterministic and device.type != "cpu", _backends.cudnn
+    is_already = torch.are_deterministic_algorithms_enabled()
+    before = torch.get_deterministic_debug_mode(), cudnn.benchmark, cudnn.deterministic, os.environ.get(_WORKSPACE)
+    if is_asked:
+        torch.use_deterministic_algorithms(True)
+        cudnn.deterministic, cudnn.benchmark = True, False
+        os.environ.setdefault(_WORKSPACE, _FIXED_WORKSPACE)
+    elif device.type == "cuda" and not (is_already or cudnn.deterministic):
+        cudnn.benchmark = True
+    try:
+        yield
+    except RuntimeError as error:
+        if is_asked and "determinis" in str(error):
+            reason = str(error).partition(". ")[0]
+            raise InputError(f"training.deterministic=true is not possible here: {reason}") from error
+        raise
+    finally:
+        torch.set_deterministic_debug_mode(before[0])
+        cudnn.benchmark, cudnn.deterministic = before[1:3]
+        if is_asked and before[3] is None:
+            del os.environ[_WORKSPACE]
 
 
 def peak_device_memory(device: torch.device) -> int:

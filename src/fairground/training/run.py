@@ -21,7 +21,14 @@ from fairground.records.training_events import BatchTrained, EpochEnded, Event, 
 from fairground.spec import RunSpec, child_seed, method_of, name_of, to_plain
 from fairground.training import ALONE, ProcessGroup, SealedRows, Training, gallery_of, prepare_inputs
 from fairground.training.assemble import assemble
-from fairground.training.device import device_details, device_named, forked_streams, reset_peak_memory, seed_streams
+from fairground.training.device import (
+    algorithms,
+    device_details,
+    device_named,
+    forked_streams,
+    reset_peak_memory,
+    seed_streams,
+)
 from fairground.training.measure import analyse_train, measure
 
 
@@ -46,7 +53,7 @@ def run(
     reset_peak_memory(parts.device)
     folder = RunFolder(home, name_of(spec))
     owned = locked(folder, patience=lock_patience) if group.is_leader else nullcontext()
-    with owned, forked_streams(parts.device):
+    with owned, forked_streams(parts.device), algorithms(parts.device, deterministic=spec.training.deterministic):
         if group.is_leader:
             # Under the lock, temporary files can only be left over from a writer that was killed.
             sweep(folder.path)
