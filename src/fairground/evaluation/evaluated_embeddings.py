@@ -13,16 +13,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 import torch
 
+from fairground import retrieval
 from fairground.contracts.metric import Contingency, OpenSet, Ranking, Verification
 from fairground.errors import DataError, require
 from fairground.evaluation import checked_arrays
 from fairground.evaluation import relevant_references as relevant
 from fairground.functional import normalize, singular_values
-from fairground.retrieval import DeviceSearchPlan, SearchPlan, count_pairs, neighbours, ranks
+from fairground.retrieval import SearchPlan, neighbours, ranks
 from fairground.retrieval.contingency import contingency
 from fairground.retrieval.duplicate_rows import find_duplicate_rows
-from fairground.retrieval.kmeans import Clusters, kmeans
-from fairground.retrieval.ranks_on_device import has_float64, rank_on_device
 from fairground.retrieval.tiles import Tiles, edge_for, normalise_rows
 
 Distance = Literal["cosine", "euclidean"]
@@ -217,11 +216,11 @@ class EmbeddingView:
             duplicates=find_duplicate_rows(queries, references),
         )
 
-    def _pairing_on_device(self, device: torch.device) -> DeviceSearchPlan | None:
+    def _pairing_on_device(self, device: torch.device) -> "retrieval.DeviceSearchPlan | None":
         """Return queries and references in search order on a device; None where it lacks the numbers they need."""
         wanted, theirs = self.relevance, self.embeddings if self.references is None else self.references
         is_wide = checked_arrays.working_dtype(self.embeddings, theirs, exact=self.is_raw) == np.float64
-        if is_wide and not has_float64(device):
+        if is_wide and not retrieval.has_float64(device):
             return None
 
         def moved(values: np.ndarray) -> torch.Tensor:
@@ -233,7 +232,7 @@ class EmbeddingView:
 
         # Equal rows must score equally, which a product does not promise: each distinct row is multiplied once.
         distinct, kind = torch.unique(in_order(theirs, wanted.reference_order), dim=0, return_inverse=True)
-        return DeviceSearchPlan(
+        return retrieval.DeviceSearchPlan(
             queries=in_order(self.embeddings, self._query_numbers[wanted.query_order]),
             references=distinct,
             kind=kind,
@@ -259,12 +258,14 @@ class EmbeddingView:
         spans = ranks.blocks(wanted.n_relevant, self.block)
         on_device = None if self._device is None else self._pairing_on_device(self._device)
         if on_device is not None:
-            return (rank_on_device(on_device, wanted.lists(*span)) for span in spans)
+            return (retrieval.rank_on_device(on_device, wanted.lists(*span)) for span in spans)
         return (ranks.rank(self.pairing, wanted.lists(*span), threads=self.threads) for span in spans)
 
     @cached_property
-    def clusterings(self) -> tuple[Clusters, ...]:
+    def clusterings(self) -> "tuple[retrieval.Clusters, ...]":
         """The k-means clusterings of all rows, one per seed."""
+        from fairground.retrieval.kmeans import kmeans
+
         points = np.concatenate(list(self.row_blocks()))
         n_clusters = self.n_clusters or int(self.row_classes.max()) + 1
         # faiss seeds its own draw with seed + 1, and draws as torch does: one seed gives the same start in both.
@@ -290,7 +291,7 @@ class EmbeddingView:
         stretches = [wanted.lists(*span) for span in ranks.blocks(wanted.n_relevant, self.block)]
         scores = np.concatenate([ranks.relevant_scores(pairing, some, threads=self.threads) for some in stretches])
         genuine, place, count = np.unique(scores, return_inverse=True, return_counts=True)
-        standing = count_pairs(pairing, genuine, threads=self.threads)
+        standing = retrieval.count_pairs(pairing, genuine, threads=self.threads)
         n_impostors = standing.n_pairs - total
         require(n_impostors > 0, "verification needs pairs of different classes; there is one class only", DataError)
         verification = Verification(

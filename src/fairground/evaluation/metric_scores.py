@@ -11,18 +11,10 @@ from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 
-from fairground.contracts.analysis import Analysis, Findings
+from fairground import contracts, evaluation
 from fairground.contracts.metric import ClusteringMetric, Metric, OpenSetMetric, RankingMetric, VerificationMetric
 from fairground.errors import DataError, InputError, require
-from fairground.evaluation import (
-    Bootstrap,
-    BootstrapInterval,
-    Distance,
-    EmbeddingView,
-    Lone,
-    checked_arrays,
-    counted_queries,
-)
+from fairground.evaluation import Distance, EmbeddingView, Lone, checked_arrays, counted_queries
 from fairground.evaluation.relevant_references import GroupRule, RelevanceFunction
 from fairground.files import reading
 from fairground.records.arrays import array_names, read_arrays
@@ -71,7 +63,7 @@ class Evaluation:
     class_names: np.ndarray
     class_sizes: np.ndarray
     is_counted: np.ndarray
-    intervals: Mapping[str, BootstrapInterval]
+    intervals: "Mapping[str, evaluation.BootstrapInterval]"
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return everything but the scores as named arrays, to write beside a record."""
@@ -112,7 +104,7 @@ def score_file_in_detail(
     *,
     lone: Lone = "drop",
     average: Average = "queries",
-    bootstrap: Bootstrap | None = None,
+    bootstrap: "evaluation.Bootstrap | None" = None,
     **settings: Unpack[ViewSettings],
 ) -> Evaluation:
     """Return the scores of the arrays in an .npz file, and what is behind them.
@@ -141,7 +133,7 @@ def evaluate_in_detail(
     *,
     lone: Lone = "drop",
     average: Average = "queries",
-    bootstrap: Bootstrap | None = None,
+    bootstrap: "evaluation.Bootstrap | None" = None,
 ) -> Evaluation:
     """Return scores and what is behind them; the view keeps what it has computed for the next call."""
     require(average in ("queries", "classes"), f"average must be 'queries' or 'classes'; got '{average}'")
@@ -154,7 +146,7 @@ def evaluate_in_detail(
     values = _rank_values(view, chosen)
     class_names, class_sizes, per_class = _class_means(view, values, is_counted)
     scores: dict[str, float] = {}
-    intervals: dict[str, BootstrapInterval] = {}
+    intervals: dict[str, evaluation.BootstrapInterval] = {}
     for name, metric in chosen.items():
         if isinstance(metric, RankingMetric):
             scores[name] = float(np.nanmean(per_class[name] if average == "classes" else values[name][is_counted]))
@@ -199,13 +191,13 @@ def _score(metric: Metric, view: EmbeddingView) -> float:
 
 
 def _interval(
-    bootstrap: Bootstrap,
+    bootstrap: "evaluation.Bootstrap",
     metric: Metric,
     view: EmbeddingView,
     values: np.ndarray | None,
     is_counted: np.ndarray,
     average: Average,
-) -> BootstrapInterval:
+) -> "evaluation.BootstrapInterval":
     if isinstance(metric, ClusteringMetric):
         return bootstrap.of_clustering(metric, view.contingencies)
     # Where rows have no class, each query is drawn by itself.
@@ -308,11 +300,11 @@ def concatenate(models: Sequence[checked_arrays.Embeddings], *, normalise: bool 
 def analyse(
     embeddings: checked_arrays.Embeddings | EmbeddingView,
     labels: checked_arrays.Labels | None = None,
-    analyses: Sequence[str | Analysis] | None = None,
+    analyses: "Sequence[str | contracts.Analysis] | None" = None,
     *,
     normalise: bool = True,
     threads: int | None = None,
-) -> dict[str, Findings]:
+) -> "dict[str, contracts.Findings]":
     """Return the findings of each analysis, all there are by default, under its name.
 
     Takes embeddings and labels, or a view that has computed something already. A name may carry options:

@@ -6,9 +6,10 @@ import numba
 import numpy as np
 import torch
 
+from fairground import kernels
 from fairground.contracts import KernelResult, LossInputs, Triplets
 from fairground.functional.memory_blocks import is_held
-from fairground.kernels import ClassOrder, class_order, vector_gradients
+from fairground.kernels import vector_gradients
 from fairground.kernels.vector_gradients import SUMS, kernel_of_distances, kernel_of_listed_distances
 
 #: the sum of all hinges, how many are above 0, and the gradient (n, n) of the sum by the matrix
@@ -117,7 +118,7 @@ def triplet(loss: Any, inputs: LossInputs) -> KernelResult | None:
     is_looped = loss.swap or loss.smooth
     if isinstance(tuples, Triplets):
         return None if is_looped else _triplet_of_listed(loss, embeddings, tuples)
-    order = class_order(labels)
+    order = kernels.class_order(labels)
     if not is_looped and (order.has_large_class or not is_held(len(labels), len(labels))):
         return None
     over_active = loss.reduction == "mean_nz" and not loss.smooth
@@ -146,7 +147,7 @@ def _triplet_of_listed(loss: Any, embeddings: torch.Tensor, triplets: Triplets) 
     return kernel_of_listed_distances(embeddings, ((anchor, positive), (anchor, negative)), of_distances)
 
 
-def quadruplet_hinges(matrix: np.ndarray, order: ClassOrder, margin: float) -> TupleHinges:
+def quadruplet_hinges(matrix: np.ndarray, order: "kernels.ClassOrder", margin: float) -> TupleHinges:
     """Return the sum over all quadruplets, n and l in one order only, for a symmetric matrix."""
     pairs = order.pairs_of(np.arange(len(matrix)))
     anchor, positive = pairs.anchor.numpy(), pairs.positive.numpy()
@@ -230,7 +231,7 @@ def quadruplet(loss: Any, inputs: LossInputs) -> KernelResult | None:
 
     Not for mined triplets, nor for large classes.
     """
-    order = class_order(inputs.labels)
+    order = kernels.class_order(inputs.labels)
     if inputs.tuples is not None or order.has_large_class:
         return None
     loss.refuse_roth_code()

@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from PIL import Image
 
+from fairground import loading
 from fairground.contracts.dataset import Dataset, Images, ImageTable
 from fairground.errors import DataError, PictureError, require
 from fairground.files import file_digests, read_text, shown
-from fairground.loading import PreparedImages, for_each, open_picture, picture_size, transform_steps
-from fairground.loading.class_folders import ClassFolders, class_folders, refuse_archive, sub_folders
+from fairground.loading import for_each, open_picture, picture_size, transform_steps
 from fairground.spec.declarations import Counts
 
 #: rows looked at in one go
@@ -257,7 +257,7 @@ def photo_table(
     return ImageTable(images=images, labels=labels.astype(np.int64), identifiers=tuple(paths), **columns)
 
 
-def class_folder_table(root: Path, found: ClassFolders, **columns: Any) -> ImageTable:
+def class_folder_table(root: Path, found: "loading.ClassFolders", **columns: Any) -> ImageTable:
     return photo_table(root, found.paths, found.labels, class_names=found.names, notes=found.notes, **columns)
 
 
@@ -303,7 +303,7 @@ class PhotoDataset(Dataset):
         """Return the folder `root`, or say where the data is to be had; nothing is downloaded."""
         path = Path(self.root).expanduser()
         require(bool(self.root), f"{self.name}.root must be the folder of the data. {self.source}", DataError)
-        refuse_archive(path)
+        loading.refuse_archive(path)
         require(path.is_dir(), f"{self.name}.root: there is no folder '{path}'. {self.source}", DataError)
         return path
 
@@ -332,7 +332,7 @@ class PhotoDataset(Dataset):
             require(len(there) > 0, f"none of the listed images is in {files.root}", DataError)
             note = f"data: {len(missing)} of {len(is_there)} listed images are not there and were left out"
             table = replace(_kept(table, there, images), notes=(*table.notes, note))
-        return replace(table, images=PreparedImages(images, side=self.prepared) if self.prepared else images)
+        return replace(table, images=loading.PreparedImages(images, side=self.prepared) if self.prepared else images)
 
 
 class OfficialDataset(PhotoDataset):
@@ -374,9 +374,11 @@ class OfficialDataset(PhotoDataset):
         )
         return replace(table, notes=(*table.notes, f"data: a subset of {self.title}: {got}, instead of {wanted}"))
 
-    def class_folders(self, places: Sequence[Path], lists: str) -> tuple[Path, ClassFolders]:
+    def class_folders(self, places: Sequence[Path], lists: str) -> "tuple[Path, loading.ClassFolders]":
         """Return the first of some places with class folders, and what they hold, where the official lists are not."""
-        folder = next((place for place in places if place.is_dir() and sub_folders(place)), places[-1])
+        from fairground.loading.class_folders import class_folders
+
+        folder = next((place for place in places if place.is_dir() and loading.sub_folders(place)), places[-1])
         found = class_folders(folder)
         complaint = f"{self.name}.root: no {lists} and no class folders in {places[-1]}. {self.source}"
         require(len(found.paths) > 0, complaint, DataError)

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
+from fairground import spec as specs
 from fairground.errors import StoreError, require
 from fairground.files import parse_json
-from fairground.spec import SearchProcedure, SeedProcedure, Value, declared_metric
+from fairground.spec import Value, declared_metric
 from fairground.spec.run_names import canonical_json, text_without_seed, to_plain
 
 RECORD_VERSION = 4
@@ -139,12 +140,12 @@ class RunRecord:
     provenance: Provenance
     findings: tuple[Finding, ...] = ()
     selection: Selection | None = None
-    search: SearchProcedure | None = None
+    search: "specs.SearchProcedure | None" = None
     clustering_seeds: int = 1
     is_closed_set: bool = False
     known_bugs: tuple[KnownBug, ...] = ()
     weights: PretrainedWeights | None = None
-    seed_procedure: SeedProcedure | None = None
+    seed_procedure: "specs.SeedProcedure | None" = None
     content: Mapping[str, str] = field(default_factory=dict)
     version: int = RECORD_VERSION
 
@@ -240,8 +241,8 @@ class RunRecord:
                 "findings": tuple(Finding(**finding) for finding in data["findings"]),
                 "known_bugs": tuple(KnownBug(**bug) for bug in data["known_bugs"]),
                 "selection": selection and Selection(**selection),
-                "search": search and SearchProcedure.from_plain(search),
-                "seed_procedure": waves and SeedProcedure.from_plain(waves),
+                "search": search and specs.SearchProcedure.from_plain(search),
+                "seed_procedure": waves and specs.SeedProcedure.from_plain(waves),
                 "weights": weights and PretrainedWeights(**weights),
             }
             return cls(**{**data, **parts})

@@ -1,6 +1,6 @@
 """How names and numbers are written for readers: headings, units, lengths, durations, sizes."""
 
-from fairground.comparison.comparison_result import Interval
+from fairground import comparison
 from fairground.spec.metric_names import declared_metric, is_share
 
 
@@ -19,7 +19,7 @@ def with_unit(metric: str, value: float) -> str:
     return show(metric, value) + unit(metric)
 
 
-def show_interval(metric: str, interval: Interval) -> str:
+def show_interval(metric: str, interval: "comparison.Interval") -> str:
     """Return `mean ± half width`, or the mean alone when one value has no interval."""
     half = interval.half_width
     return show(metric, interval.mean) + ("" if half is None else f" ± {show(metric, half)}")

@@ -43,6 +43,7 @@ from fairground.spec.metric_names import read_analysis
 from fairground.spec.metric_names import refuse_unknown
 from fairground.spec.metric_names import spelled
 from fairground.spec.override_layers import SpecDraft
+from fairground.spec.protocols_and_presets import PAPER_OF
 from fairground.spec.protocols_and_presets import SHIPPED
 from fairground.spec.protocols_and_presets import flat_tables
 from fairground.spec.protocols_and_presets import preset_of
@@ -112,7 +113,6 @@ from fairground.spec.study_spec import UntilSettledSpec
 from fairground.spec.study_spec import jobs_of
 from fairground.spec.study_spec import study_hash
 from fairground.spec.text_and_code import Difference
-from fairground.spec.text_and_code import PAPER_OF
 from fairground.spec.text_and_code import Reading
 from fairground.spec.text_and_code import differences
 from fairground.spec.text_and_code import settings_as

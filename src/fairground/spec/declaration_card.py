@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from fairground.spec import PAPER_OF, Value, differences, flatten, list_names, load_run, presets, to_plain
+from fairground import spec as specs
+from fairground.spec import PAPER_OF, Value, flatten, list_names, load_run, presets, to_plain
 from fairground.spec.run_spec import ComponentSpec, OptimiserSpec, RunSpec
 
 #: the heading of the differences between text and released code of a part; all other parts are the protocol's
@@ -148,7 +149,7 @@ def _text_or_code(spec: RunSpec) -> dict[str, str]:
     """Return which of text and released code a run follows, setting by setting, where the two differ."""
     kinds = ("as the released code", "as the text", "as neither", "also different")
     lines: dict[str, dict[str, list[str]]] = {}
-    for row in differences(spec):
+    for row in specs.differences(spec):
         found = lines.setdefault(_HEADINGS.get(row.part, "text or code, protocol"), {kind: [] for kind in kinds})
         if not row.setting:
             found[kinds[3]].append(f"{row.erratum} (text: {row.text}; code: {row.code})")

@@ -6,12 +6,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from fairground import spec
 from fairground.errors import InputError, require
 from fairground.files import read_text
-from fairground.spec import PAPER_OF, ROOM_OF, Value, canonical, nearest, text_of_preset
+from fairground.spec import ROOM_OF, Value, canonical, nearest
 
 #: the protocols, presets and studies that come with the package
 SHIPPED: Path = Path(__file__).parents[1] / "papers" / "protocols"
+#: the paper of each family of presets, by what their names begin with
+PAPER_OF = {"roth": "roth2020", "mlrc": "mlrc2020"}
 
 
 @cache
@@ -54,7 +57,7 @@ def preset_of(loss: str, preset: str) -> dict[str, Value]:
     base, family = preset.removesuffix("-text"), preset.partition("-")[0]
     if base != preset and base in known and "as-run" not in base:
         settings = preset_of(loss, base)
-        return settings | text_of_preset(PAPER_OF[family], (("loss", loss), ("miner", str(settings["miner"]))))
+        return settings | spec.text_of_preset(PAPER_OF[family], (("loss", loss), ("miner", str(settings["miner"]))))
     hint = f"{nearest(preset, known)} There are: {', '.join(known)}."
     require(preset in known, f"no preset '{preset}' for loss {loss}.{hint}")
     # TOML cannot write None.

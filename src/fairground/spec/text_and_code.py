@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from fairground.errors import require
-from fairground.spec import RunSpec, Value, parse_override
+from fairground.spec import PAPER_OF, RunSpec, Value, parse_override
 
 Reading = Literal["text", "code"]
-#: the paper of each family of presets, by what their names begin with
-PAPER_OF = {"roth": "roth2020", "mlrc": "mlrc2020"}
 _FILE = Path(__file__).parents[1] / "papers" / "tables" / "text_and_code.csv"
 
 

@@ -16,18 +16,16 @@ import numpy as np
 import torch
 from torch import nn
 
-from fairground.contracts import BatchSampler, Head, Loss, Miner, Regulariser, Split, SplitRows, Transform, Trunk
-from fairground.contracts.dataset import Dataset, Images, ImageTable
+from fairground import contracts, training
+from fairground.contracts import Dataset, Images, ImageTable, Loss, Miner, SplitRows, Transform
 from fairground.errors import DataError, InputError, require
 from fairground.evaluation.embed import embed_blocks
-from fairground.records import Content, KnownBug, PretrainedWeights, content_of
+from fairground.records import Content, ImagesPrepared, KnownBug, Listener, PretrainedWeights, content_of
 from fairground.spec import OBJECTS, Purpose, canonical_json, child_seed, find, nearest
 from fairground.spec.run_spec import ROOM_OF, ComponentSpec, RunSpec, TrainingSpec
 from fairground.training import Loader, ProcessGroup, Stepper, device_named, require_chunks_alone
 from fairground.training.embedding_model import EmbeddingModel, InputProfile, n_frozen_stages
 from fairground.training.optimiser import WeightAverage, build_optimiser, require_weights
-from fairground.training.outside_parts import ExternalMiner, as_part
-from fairground.training.python_objects import copied, object_notes
 
 #: what pytorch-metric-learning, torch and timm call the arguments that we supply
 _SUPPLIED_ALIASES = {
@@ -38,16 +36,16 @@ _SUPPLIED_ALIASES = {
     "in_chans": "channels",
 }
 #: what an outside class must be to be used as a part; the first kind is our own
-_KINDS: Mapping[str, tuple[type, ...]] = {
-    "data": (Dataset, torch.utils.data.Dataset),
-    "split": (Split,),
-    "transform": (Transform, nn.Module),
-    "trunk": (Trunk, nn.Module),
-    "head": (Head, nn.Module),
-    "loss": (Loss, nn.Module),
-    "miner": (Miner, nn.Module),
-    "regulariser": (Regulariser,),
-    "sampler": (BatchSampler, torch.utils.data.Sampler),
+_KINDS: Mapping[str, tuple[str, *tuple[type, ...]]] = {
+    "data": ("Dataset", torch.utils.data.Dataset),
+    "split": ("Split",),
+    "transform": ("Transform", nn.Module),
+    "trunk": ("Trunk", nn.Module),
+    "head": ("Head", nn.Module),
+    "loss": ("Loss", nn.Module),
+    "miner": ("Miner", nn.Module),
+    "regulariser": ("Regulariser",),
+    "sampler": ("BatchSampler", torch.utils.data.Sampler),
 }
 _VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 #: tables kept at once: the runs of a study that one process makes go from one data set to the next
@@ -83,6 +81,9 @@ class Assembled:
         """Whether embeddings are evaluated at unit length: as asked, else as the loss compares them."""
         asked = self.spec.evaluation.normalise
         return self.stepper.loss.on_sphere if asked is None else asked
+
+    def prepare_images(self, listen: Listener) -> None:
+        self.table.images.prepare(lambda done, total: listen(ImagesPrepared(n_done=done, n_images=total)))
 
     def shared_by(self, group: ProcessGroup) -> "Assembled":
         """Return the objects of one process of a group."""
@@ -174,7 +175,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
             *([f"pretrained weights: {digest}"] if digest else []),
             *split.notes(table.labels),
             *sampler.notes(),
-            *object_notes(spec),
+            *(training.object_notes(spec) if OBJECTS else ()),
             *(f"known bug switched on: {bug.sentence}" for bug in bugs),
         ),
         known_bugs=bugs,
@@ -271,20 +272,17 @@ def build_miner(spec: RunSpec, loss: Loss) -> Miner | None:
         return None
     require(len(loss.accepts) > 0, f"loss {spec.loss.name} looks at the whole batch and takes no miner; set miner=none")
     found: Miner = build("miner", spec.miner)
-    if isinstance(found, ExternalMiner):
-        return found
-    takes = " or ".join(kind.__name__.lower() for kind in loss.accepts)
-    require(
-        issubclass(found.yields, loss.accepts),
-        f"miner {spec.miner.name} gives {found.yields.__name__.lower()}, but loss {spec.loss.name} takes {takes}",
-    )
+    if hasattr(found, "yields"):  # one from outside does not say
+        gives, takes = found.yields.__name__.lower(), " or ".join(kind.__name__.lower() for kind in loss.accepts)
+        refusal = f"miner {spec.miner.name} gives {gives}, but loss {spec.loss.name} takes {takes}"
+        require(issubclass(found.yields, loss.accepts), refusal)
     return found
 
 
-def build_regulariser(spec: RunSpec, loss: Loss, miner: Miner | None) -> Regulariser | None:
+def build_regulariser(spec: RunSpec, loss: Loss, miner: Miner | None) -> "contracts.Regulariser | None":
     if spec.regulariser is None:
         return None
-    found: Regulariser = build("regulariser", spec.regulariser)
+    found: contracts.Regulariser = build("regulariser", spec.regulariser)
     require(
         miner is not None or not found.changes_tuples,
         f"regulariser {spec.regulariser.name} changes mined tuples, so it needs a miner; try miner=distance_weighted",
@@ -325,13 +323,14 @@ def seeded(seed: int, purpose: Purpose) -> Iterator[None]:
 
 def build(key: str, part: ComponentSpec, supplied: Mapping[str, object] | None = None) -> Any:
     """Construct a component: its settings from the spec, what it needs to know of the run from `supplied`."""
-    supplied, found, kinds = supplied or {}, find(ROOM_OF[key], part.name), _KINDS[key]
+    supplied, found, (ours, *theirs) = supplied or {}, find(ROOM_OF[key], part.name), _KINDS[key]
+    kinds = (getattr(contracts, ours), *theirs)
     is_ours, is_object = ":" not in part.name, part.name in OBJECTS
     wanted = " or ".join(f"{kind.__module__.partition('.')[0]}'s {kind.__name__}" for kind in kinds)
     if not (inspect.isclass(found) or inspect.isroutine(found) or isinstance(found, partial)):
         require(not part.settings, f"{key}={part.name} is an object, so it has no settings; set them where it is made")
-        made = found if key == "data" else copied(found)
-        return made if isinstance(made, kinds[0]) else as_part(key, part.name, made, supplied)
+        made = found if key == "data" else training.copied(found)
+        return made if isinstance(made, kinds[0]) else training.as_part(key, part.name, made, supplied)
     signature = inspect.signature(found)
     parameters = signature.parameters
     for setting in part.settings:
@@ -351,7 +350,7 @@ def build(key: str, part: ComponentSpec, supplied: Mapping[str, object] | None =
         for name, parameter in parameters.items()
         if parameter.default is parameter.empty and parameter.kind not in _VARIABLE
     } - {*known, *part.settings}:
-        return as_part(key, part.name, partial(found, **part.settings) if part.settings else found, supplied)
+        return training.as_part(key, part.name, partial(found, **part.settings) if part.settings else found, supplied)
     # A config may name what makes a part, never run anything else: subprocess:Popen must not be a loss.
     made_kind = found if inspect.isclass(found) else signature.return_annotation
     is_part = is_ours or is_object or (inspect.isclass(made_kind) and issubclass(made_kind, kinds))
@@ -363,7 +362,7 @@ def build(key: str, part: ComponentSpec, supplied: Mapping[str, object] | None =
         if is_ours:
             raise
         require(False, f"{part.name} cannot be made with these settings: {error}")
-    return made if isinstance(made, kinds[0]) else as_part(key, part.name, made, supplied)
+    return made if isinstance(made, kinds[0]) else training.as_part(key, part.name, made, supplied)
 
 
 class LoadedTable(NamedTuple):

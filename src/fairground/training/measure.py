@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from fairground.contracts import Findings, ImageTable
-from fairground.evaluation import EmbeddingView, Evaluation, analyse, evaluate_in_detail, pretrained_embeddings
+from fairground import contracts, evaluation
+from fairground.evaluation import EmbeddingView, Evaluation, analyse, evaluate_in_detail
 from fairground.training.assemble import Assembled
 
 
@@ -15,7 +15,9 @@ def measure(parts: Assembled, embeddings: torch.Tensor, rows: np.ndarray) -> Eva
     return evaluate_in_detail(view_of(parts, embeddings, rows), asked.metrics, lone=asked.lone)
 
 
-def analyse_train(parts: Assembled, embeddings: torch.Tensor, analyses: Sequence[str]) -> dict[str, Findings]:
+def analyse_train(
+    parts: Assembled, embeddings: torch.Tensor, analyses: Sequence[str]
+) -> "dict[str, contracts.Findings]":
     """Return what analyses find in the embeddings of the training split."""
     view = EmbeddingView(embeddings, parts.table.labels[parts.split.train], normalise=parts.on_sphere)
     return analyse(view, analyses=analyses)
@@ -25,12 +27,12 @@ def view_of(parts: Assembled, embeddings: torch.Tensor, rows: np.ndarray) -> Emb
     """Return the view to evaluate: unit vectors unless the loss compares raw embeddings."""
     asked = parts.spec.evaluation
     if asked.principal_axes:
-        embeddings = pretrained_embeddings(embeddings, dim=asked.principal_axes)
+        embeddings = evaluation.pretrained_embeddings(embeddings, dim=asked.principal_axes)
     return view_of_rows(parts.table, embeddings, rows, normalise=parts.on_sphere, seeds=asked.clustering_seeds)
 
 
 def view_of_rows(
-    table: ImageTable, embeddings: torch.Tensor, rows: np.ndarray, *, normalise: bool, seeds: int = 1
+    table: contracts.ImageTable, embeddings: torch.Tensor, rows: np.ndarray, *, normalise: bool, seeds: int = 1
 ) -> EmbeddingView:
     """Return the view of embeddings of some rows; queries search the gallery where the data set tells them apart."""
     labels = table.labels[rows]
@@ -50,7 +52,7 @@ def view_of_rows(
     )
 
 
-def queries_and_gallery(table: ImageTable, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def queries_and_gallery(table: contracts.ImageTable, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the queries and what they search, as places in `rows`; one array of all rows where all search all."""
     if table.is_query is None or table.is_gallery is None or not table.is_query[rows].any():
         everything = np.arange(len(rows))

@@ -19,7 +19,7 @@ from fairground.records import RunFolder, RunRecord, Score, Selection, SplitName
 from fairground.records.content import begun_content, require_unchanged
 from fairground.records.training_events import BatchTrained, EpochEnded, Event, Listener, Note
 from fairground.spec import RunSpec, child_seed, method_of, name_of, to_plain
-from fairground.training import ALONE, ProcessGroup, SealedRows, Training, gallery_of, prepare_inputs
+from fairground.training import ALONE, ProcessGroup, SealedRows, Training, gallery_of
 from fairground.training.assemble import assemble
 from fairground.training.device import (
     algorithms,
@@ -61,7 +61,12 @@ def run(
             if (begun := begun_content(folder)) is not None:
                 require_unchanged(folder.name, begun, parts.content)
             write_atomically(folder.spec, json.dumps(to_plain(spec), indent=1).encode())
-        parts = prepare_inputs(parts, listen=listen, should_stop=should_stop)
+        if parts.model.trunk.n_frozen and spec.training.views:
+            from fairground.training.stage_cache import prepare_inputs
+
+            parts = prepare_inputs(parts, listen=listen, should_stop=should_stop)
+        else:
+            parts.prepare_images(listen)
         if group.is_leader:
             write_atomically(folder.inputs, json.dumps(asdict(parts.profile()), ensure_ascii=False).encode())
         if kept := parts.table.images.cache_sentence():

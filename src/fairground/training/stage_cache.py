@@ -33,7 +33,7 @@ from fairground.errors import require
 from fairground.files import LockedError, held, write_with_digest
 from fairground.loading import INDEX, CachedRows, cache_root, cache_writing, for_each, read_ahead, read_index, touch
 from fairground.records.content import content_of
-from fairground.records.training_events import ImagesPrepared, Listener, StagesCached
+from fairground.records.training_events import Listener, StagesCached
 from fairground.spec import RunSpec, to_plain
 from fairground.training import Assembled, StoppedError
 
@@ -149,17 +149,9 @@ class CachedViews(PlannedTransform):
 
 
 def prepare_inputs(parts: Assembled, *, listen: Listener, should_stop: Callable[[], bool] = lambda: False) -> Assembled:
-    """Prepare images, and run the stages that do not train, before the first batch."""
-
-    def prepare() -> None:
-        parts.table.images.prepare(lambda done, total: listen(ImagesPrepared(n_done=done, n_images=total)))
-
-    n_views = parts.spec.training.views
-    if parts.model.trunk.n_frozen == 0 or n_views == 0:
-        prepare()
-        return parts
-    filler = _Filler(parts=parts, cache=_cache_of(parts), prepare=prepare, listen=listen, should_stop=should_stop)
-    names = [f"view-{number:04d}" for number in range(n_views)]
+    """Run the stages that do not train before the first batch."""
+    filler = _Filler(parts=parts, cache=_cache_of(parts), listen=listen, should_stop=should_stop)
+    names = [f"view-{number:04d}" for number in range(parts.spec.training.views)]
     filler.fill({**dict.fromkeys(names, parts.split.train), PLAIN: parts.split.validation})
     parts.model.trunk.is_past_frozen = True
     views = CachedViews(cache=filler.cache, views=names, fill=filler.fill)
@@ -173,7 +165,6 @@ class _Filler:
 
     parts: Assembled
     cache: StageCache
-    prepare: Callable[[], None]
     listen: Listener
     should_stop: Callable[[], bool]
 
@@ -182,7 +173,7 @@ class _Filler:
         left = self._chunks(wanted)
         if not left:
             return
-        self.prepare()
+        self.parts.prepare_images(self.listen)
         total = sum(len(rows) for _, _, rows in left)
         self.cache.view(PLAIN).require_space(total * self.cache.row_bytes)
         begun = reported = time.monotonic()

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 import torch
 
-from fairground.contracts import Batch, Loss, Miner, Mixing, Regulariser
+from fairground import contracts
+from fairground.contracts import Batch, Loss, Miner, Mixing
 from fairground.errors import DivergedError
 from fairground.training import ALONE, EmbeddingModel, ProcessGroup, WeightAverage, cached_backward, divergence_cause
 
@@ -20,7 +21,7 @@ class Stepper:
     model: EmbeddingModel
     loss: Loss
     miner: Miner | None
-    regulariser: Regulariser | None
+    regulariser: "contracts.Regulariser | None"
     optimiser: torch.optim.Optimizer
     generator: torch.Generator
     in_chunks: bool = False

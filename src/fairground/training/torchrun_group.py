@@ -21,11 +21,12 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from fairground import training
 from fairground.contracts import Augmentation, Images, Mixing, PlannedTransform, Transform
 from fairground.errors import FairgroundError, require
 from fairground.evaluation.embed import embed
 from fairground.records.run_folder import RunFolder
-from fairground.training import convert_batch_norms, device_named, gather_shares, seed_streams
+from fairground.training import device_named, seed_streams
 from fairground.training.checkpoint import Checkpoints, Snapshot, from_bytes, to_bytes
 
 
@@ -110,7 +111,7 @@ class TorchrunGroup(ProcessGroup):
         self.notes = (f"trained by {self.size} processes: results may differ from those of one in the last digits",)
 
     def share(self, model: nn.Module, transform: Transform, *, is_whole: bool) -> Transform:
-        convert_batch_norms(model, self._device)
+        training.convert_batch_norms(model, self._device)
         has_weights = any(weight.requires_grad for weight in model.parameters())
         if self._device.type != "cpu" and is_whole and has_weights:
             self._parallel = DistributedDataParallel(model)
@@ -122,16 +123,16 @@ class TorchrunGroup(ProcessGroup):
     def forward(self, model: nn.Module, images: Tensor, mixing: Mixing | None) -> Tensor:
         if mixing is not None:
             own = shard_slice(len(mixing.partner), self.rank, self.size)
-            mixing = mixing._replace(partner=mixing.partner[own], gather=gather_shares)
+            mixing = mixing._replace(partner=mixing.partner[own], gather=training.gather_shares)
         # Dropout draws from torch's global stream: every process needs masks of its own, and the stream the same.
         common = int(torch.randint(2**62, ()))
         seed_streams(common + 1 + self.rank, images.device)
         embeddings = (self._parallel or model)(images, mixing)
         seed_streams(common, images.device)
-        return gather_shares(embeddings)
+        return training.gather_shares(embeddings)
 
     def all_gather(self, embeddings: Tensor) -> Tensor:
-        return gather_shares(embeddings)
+        return training.gather_shares(embeddings)
 
     def reduce_gradients(self, value: Tensor, model: nn.Module, loss: nn.Module) -> float:
         """Average gradients and losses.
@@ -164,7 +165,7 @@ class TorchrunGroup(ProcessGroup):
         # The last shares are filled up with the first row, so that all are of one length.
         filled = np.concatenate([rows, np.repeat(rows[:1], share * self.size - len(rows))])
         own = embed(model, images, filled[shard_slice(len(filled), self.rank, self.size)], transform, device=device)
-        return gather_shares(own)[: len(rows)]
+        return training.gather_shares(own)[: len(rows)]
 
     def broadcast_object(self, find: Callable[[], Any]) -> Any:
         """Return what `find` gives on the leader, sent as JSON."""
