@@ -3,8 +3,11 @@
     pip install lightning
     python examples/lightning_loop.py
 
-The loss is a submodule, so that its weights are trained, moved and saved with the model's.
+The loss is a submodule, so that its weights are trained, moved and saved with the model's. On several devices every
+process trains on its share of each batch, with the loss of the whole batch; on one, nothing changes.
 """
+
+from typing import Any
 
 import lightning
 import numpy as np
@@ -24,9 +27,10 @@ class Embedding(lightning.LightningModule):
             nn.Conv2d(1, 32, 3, stride=2), nn.ReLU(), nn.Conv2d(32, 64, 3, stride=2), nn.ReLU(),
             nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(256, embedding_dim),
         )  # fmt: skip
-        self.proxies = fg.losses.ProxyAnchorLoss(n_classes=n_classes, embedding_dim=embedding_dim)
-        self.pairs = fg.losses.MultiSimilarityLoss()
-        self.miner = fg.miners.MultiSimilarityMiner()
+        proxies = fg.losses.ProxyAnchorLoss(n_classes=n_classes, embedding_dim=embedding_dim)
+        self.proxies = fg.distributed.GatheredLoss(proxies)
+        self.pairs = fg.distributed.GatheredLoss(fg.losses.MultiSimilarityLoss())
+        self.miner = fg.distributed.GatheredMiner(fg.miners.MultiSimilarityMiner())
 
     def forward(self, images: Tensor) -> Tensor:
         """Return embeddings (n, d)."""
@@ -51,7 +55,7 @@ class Embedding(lightning.LightningModule):
         return torch.optim.AdamW(groups)
 
 
-def main(max_epochs: int = 3, max_steps: int = -1) -> dict[str, float]:
+def main(max_epochs: int = 3, max_steps: int = -1, **trainer_settings: Any) -> dict[str, float]:
     """Train on half of the icons' classes and return the scores on the other half."""
     lightning.seed_everything(0, verbose=False)
     table = fg.datasets.IconsDataset().load()
@@ -63,10 +67,11 @@ def main(max_epochs: int = 3, max_steps: int = -1) -> dict[str, float]:
     train = TensorDataset(images[torch.from_numpy(parts.train)], torch.from_numpy(labels))
     model = Embedding(n_classes=len(classes))
     trainer = lightning.Trainer(
-        max_epochs=max_epochs, max_steps=max_steps, accelerator="cpu", logger=False, enable_checkpointing=False,
-        enable_model_summary=False, enable_progress_bar=False,
+        max_epochs=max_epochs, max_steps=max_steps, use_distributed_sampler=False, logger=False,
+        enable_checkpointing=False, enable_model_summary=False, enable_progress_bar=False, **trainer_settings,
     )  # fmt: skip
-    trainer.fit(model, DataLoader(train, batch_sampler=sampler))
+    trainer.fit(model, DataLoader(train, batch_sampler=fg.distributed.ShardedSampler(sampler)))
+    model.cpu()
 
     with torch.no_grad():
         embeddings = model.eval()(images[torch.from_numpy(parts.test)])

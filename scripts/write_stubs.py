@@ -56,7 +56,7 @@ def _names(tree: ast.Module) -> set[str]:
 
 
 def _front_door() -> str:
-    rooms = [("fairground", room) for room in fairground._ROOMS]
+    rooms = [("fairground", room) for room in (*fairground._ROOMS, *fairground._MODULES)]
     verbs = [tuple(place.split(":")) for place in fairground._VERBS.values()]
     return _stub([*rooms, *verbs], before="__version__: str\n", also=["__version__"])
 

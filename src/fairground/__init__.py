@@ -39,11 +39,13 @@ _ROOMS = (
     "metrics",
     "analysis",
 )
-__all__ = ["__version__", *_VERBS, *_ROOMS]  # noqa: PLE0604
+#: modules of their own
+_MODULES = ("distributed",)
+__all__ = ["__version__", *_VERBS, *_ROOMS, *_MODULES]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
+    if name in (*_ROOMS, *_MODULES):
         return import_module(f"fairground.{name}")
     if name in _VERBS:
         module, _, function = _VERBS[name].partition(":")

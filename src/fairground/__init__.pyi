@@ -1,6 +1,7 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
 from fairground import analysis
 from fairground import datasets
+from fairground import distributed
 from fairground import heads
 from fairground import losses
 from fairground import metrics
@@ -28,6 +29,7 @@ __all__ = [
     "compare",
     "compare_values",
     "datasets",
+    "distributed",
     "evaluate",
     "get_data",
     "heads",

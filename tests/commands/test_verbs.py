@@ -3,9 +3,11 @@
 import json
 import os
 import signal
+import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -136,6 +138,29 @@ def test_compare_prints_what_the_command_prints(home, capsys):
     assert "\\begin{tabular}" in found.to_latex()
     assert fg.compare(*methods, home=home, quiet=True).to_dict()["pairs"] == found.to_dict()["pairs"]
     assert capsys.readouterr().out == ""
+
+
+def test_tables_are_data_frames_of_pandas(home, run, monkeypatch):
+    three = {"training.epochs": 3}
+    triplets, margins = (fg.runs(home=home, loss=loss, **three) for loss in ("triplet", "margin"))
+    found = fg.compare(list(triplets), [one.name for one in margins], home=home, quiet=True)
+    assert found.to_dict() == fg.compare(triplets, margins, home=home, quiet=True).to_dict()
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ValueError, match="to_pandas needs a package that is not installed: pip install pandas"):
+        run.to_pandas()
+    # The package is not needed for anything else, so it is not installed for this: its frame of rows.
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=list))
+    rows = found.to_pandas()
+    scores = found.to_dict()["rows"]
+    assert [row["method"] for row in rows] == [row["method"] for row in scores]
+    for row, score in zip(rows, scores, strict=True):
+        span = score["scores"]["map@r"]
+        assert (row["map@r"], row["map@r low"], row["map@r high"]) == (span["mean"], span["low"], span["high"])
+    assert [(row["epoch"], row["validation map@r"]) for row in run.to_pandas()] == [
+        (row.epoch, row.validation["map@r"]) for row in run.history
+    ]
+    listed = next(row for row in fg.runs(home=home).to_pandas() if row["run"] == run.name)
+    assert (listed["run"], listed["loss"], listed["map@r"]) == (run.name, "triplet", run.scores["map@r"])
 
 
 def test_an_unfair_comparison_is_refused_and_shown_when_insisted_on(home, capsys, run):

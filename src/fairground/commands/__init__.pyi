@@ -78,6 +78,7 @@ from fairground.commands.run_directory import home_argument
 from fairground.commands.run_directory import home_folder
 from fairground.commands.runs import Run
 from fairground.commands.runs import RunList
+from fairground.commands.runs import data_frame
 from fairground.commands.runs import import_runs
 from fairground.commands.runs import named_records
 from fairground.commands.runs import without_trials
@@ -174,6 +175,7 @@ __all__ = [
     "console",
     "counted",
     "data_content",
+    "data_frame",
     "data_overrides",
     "executor_of",
     "find_study",

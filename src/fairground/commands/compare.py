@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 
 from fairground.commands import Answer, Verbatim, options, options_of, run_directory, screen_width
-from fairground.commands.runs import Run, RunList, named_records, without_trials
+from fairground.commands.runs import Run, RunList, data_frame, named_records, without_trials
 from fairground.comparison.comparison_result import LEVEL, GeneralityKind
 from fairground.errors import InputError, require
 from fairground.records import RunFolder, RunRecord, Store
@@ -41,6 +41,16 @@ class MethodComparison:
         """Return everything as JSON-ready data, as `fairground compare --json` prints it."""
         return {**comparison_text.plain(self.result, is_shown=is_shown), "hints": list(self.hints)}
 
+    def to_pandas(self) -> Any:
+        """Return a data frame of pandas with one row per method: per metric its mean and the ends of its interval."""
+        rows = []
+        for row in self.result.rows:
+            spans = {metric: cell.interval for metric, cell in row.cells.items() if cell.interval is not None}
+            ends = {f"{metric} {end}": getattr(span, end) for metric, span in spans.items() for end in ("low", "high")}
+            means = {metric: span.mean for metric, span in spans.items()}
+            rows.append({"method": row.label, "hash": row.method.key, "n_runs": row.n_runs, **means, **ends})
+        return data_frame(rows)
+
     def to_latex(self) -> str:
         """Return the table for a paper."""
         return latex(self.result)
@@ -58,7 +68,7 @@ class MethodComparison:
 
 
 def compare(
-    *runs: RunList | Run | str,
+    *runs: RunList | Run | str | Sequence[Run | str],
     metric: options.Metric = None,
     anyway: Annotated[bool, "Show an unfair table too, with every row marked."] = False,
     level: Annotated[float, "Joint confidence level of all intervals."] = LEVEL,
@@ -73,15 +83,16 @@ def compare(
 ) -> MethodComparison:
     """Compare methods fairly and print one table with a verdict on every pair, or refuse with every reason.
 
-    `runs` are what `fg.runs` and `fg.train` return, names of runs, or hashes of methods (default: all finished runs).
+    `runs` are what `fg.runs` and `fg.train` return, names of runs, hashes of methods, or lists of these (default: all
+    finished runs).
     Runs that differ in more than the method raise an `InputError`, unless `anyway` is true: then every row is marked as
     unfair. `level` is the joint confidence level of all intervals; `margin` is the largest difference that does not
     matter, in the unit shown (default: 0.5). `generality` is what verdicts generalise to: other trainings ("seeds"),
     other test "classes", or "both". `quiet` prints nothing.
     """
     folder = run_directory.home_folder(home)
-    chosen = [run for some in runs if not isinstance(some, str) for run in ([some] if isinstance(some, Run) else some)]
-    names = [name for name in runs if isinstance(name, str)]
+    given = [one for some in runs for one in ([some] if isinstance(some, Run | str) else some)]
+    chosen, names = [one for one in given if isinstance(one, Run)], [one for one in given if isinstance(one, str)]
     records = {run.name: run.record for run in chosen}
     if names or not runs:
         records |= {record.name: record for record in records_to_compare(Store(folder), names)}

@@ -27,7 +27,8 @@ def keyword_overrides(settings: Mapping[str, Setting]) -> dict[str, Value]:
             is_name = not inner or (inner == "name" and key in ROOM_OF)
             dotted = key if is_name else f"{key}.{inner}"
             require(dotted not in found, f"'{dotted}' is given twice")
-            is_object = key in (*ROOM_OF, "optimiser") and is_name and not isinstance(item, _PLAIN)
+            is_part = key in (*ROOM_OF, "optimiser") and inner in ("", "name")
+            is_object = is_part and not isinstance(item, _PLAIN)
             plain = training.name_of_object(key, item) if is_object else _plain(dotted, item)
             found[dotted] = None if isinstance(plain, str) and plain.lower() == "none" else plain
     return found

@@ -4,12 +4,13 @@ import os
 from collections import UserList
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 from fairground.commands import HOME, Answer, Home, home_argument, home_folder, list_runs, plural
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
-from fairground.errors import require
+from fairground.errors import InputError, require
 from fairground.records import EpochRow, RunFolder, RunRecord, State, Store, records_of_csv
 from fairground.spec import ROOM_OF, canonical, nearest, parse_overrides
 
@@ -52,6 +53,15 @@ class Run:
         """Where the run's files are: spec, checkpoints, embeddings, galleries."""
         return RunFolder(self.home, self.name).path
 
+    def to_pandas(self) -> Any:
+        """Return a data frame of pandas with one row per epoch: loss, seconds, scores such as `validation map@r`."""
+        rows = []
+        for row in self.history:
+            scores = {"validation": row.validation, "test": row.test}
+            named = {f"{split} {name}": value for split, found in scores.items() for name, value in found.items()}
+            rows.append({**{key: value for key, value in vars(row).items() if key not in scores}, **named})
+        return data_frame(rows)
+
     def __repr__(self) -> str:
         from fairground.reporting.headings_and_units import with_unit
         from fairground.spec.run_names import data_name, method_name
@@ -69,6 +79,12 @@ class RunList(UserList[Run]):
     def records(self) -> tuple[RunRecord, ...]:
         """The records of the runs."""
         return tuple(run.record for run in self)
+
+    def to_pandas(self) -> Any:
+        """Return a data frame of pandas with one row per run: its name, state, settings and test scores."""
+        return data_frame(
+            [{"run": one.name, "state": one.state, **_settings(one.record), **one.scores} for one in self]
+        )
 
     def __repr__(self) -> str:
         return "\n".join(map(repr, self)) or "<no runs>"
@@ -111,6 +127,15 @@ def runs(
         if all(one.get(key) == value for key, value in wanted.items())
     ]
     return RunList(kept)
+
+
+def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Return rows as a data frame of pandas."""
+    try:
+        pandas = import_module("pandas")
+    except ImportError as error:
+        raise InputError("to_pandas needs a package that is not installed: pip install pandas") from error
+    return pandas.DataFrame(rows)
 
 
 def named_records(store: Store, names: Sequence[str]) -> list[RunRecord]:

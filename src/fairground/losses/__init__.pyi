@@ -30,6 +30,7 @@ from fairground.losses.sub_centre_arc_face import SubCentreArcFaceLoss
 from fairground.losses.sup_con import SupConLoss
 from fairground.losses.triplet import TripletLoss
 from fairground.losses.tuplet_margin import TupletMarginLoss
+from fairground.losses.weighted_sum import WeightedSumLoss
 
 __all__ = [
     "AngularLoss",
@@ -63,4 +64,5 @@ __all__ = [
     "SupConLoss",
     "TripletLoss",
     "TupletMarginLoss",
+    "WeightedSumLoss",
 ]

@@ -14,8 +14,6 @@ Departures from the paper
     norm of embeddings of n_pair, and in multi_similarity unless its `empty` is `survivors`.
 """
 
-import inspect
-from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -24,7 +22,7 @@ from torch import Generator, Tensor
 from fairground.contracts.loss import Integer, Loss, Pairs, Triplets, Tuples, require
 from fairground.contracts.miner import Miner
 from fairground.functional.triplets import list_triplets
-from fairground.spec.catalogue import find, nearest
+from fairground.losses._wrapped_parts import build_wrapped
 
 
 class CrossBatchMemoryLoss(Loss):
@@ -58,13 +56,15 @@ class CrossBatchMemoryLoss(Loss):
         require(size >= 1, f"cross_batch_memory.size must be at least 1; got {size}")
         require(start >= 0, f"cross_batch_memory.start must be 0 or more; got {start}")
         sizes = {"n_classes": n_classes, "embedding_dim": embedding_dim}
-        self.loss: Loss = _build("losses", Loss, loss, settings or {}, sizes)
+        self.loss: Loss = build_wrapped("cross_batch_memory", "losses", Loss, loss, settings or {}, sizes)
         require(
             len(self.loss.accepts) > 0,
             f"cross_batch_memory.loss must be a loss on pairs or triplets; {loss} looks at the whole batch by itself",
         )
         require(miner is not None or not miner_settings, "cross_batch_memory.miner_settings needs a miner")
-        self.miner: Miner | None = None if miner is None else _build("miners", Miner, miner, miner_settings or {}, {})
+        self.miner: Miner | None = None
+        if miner is not None:
+            self.miner = build_wrapped("cross_batch_memory", "miners", Miner, miner, miner_settings or {}, {})
         refusal = f"cross_batch_memory.miner: {miner} gives tuples that {loss} does not take"
         require(self.miner is None or issubclass(self.miner.yields, self.loss.accepts), refusal)
         self.on_sphere = self.loss.on_sphere
@@ -107,17 +107,6 @@ class CrossBatchMemoryLoss(Loss):
         self.pointer.add_(len(newest)).remainder_(self.size)
         self.filled.add_(len(newest)).clamp_max_(self.size)
         self.step.add_(1)
-
-
-def _build(room: str, kind: type, name: str, settings: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
-    """Construct the part to be wrapped, giving it the sizes it takes."""
-    found = find(room, name)
-    require(issubclass(found, kind), f"cross_batch_memory wraps fairground's own {room}; {name} is not one")
-    takes = inspect.signature(found).parameters
-    for setting in settings:
-        refusal = f"no setting '{setting}' of {name} in cross_batch_memory.{nearest(setting, takes)}"
-        require(setting in takes and setting not in sizes, refusal)
-    return found(**settings, **{name: value for name, value in sizes.items() if name in takes})
 
 
 def _anchored(tuples: Tuples, n: int) -> Tuples:

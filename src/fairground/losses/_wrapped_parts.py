@@ -1,0 +1,22 @@
+"""Parts inside a loss, by name and settings."""
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from fairground.errors import require
+from fairground.spec import find, nearest
+
+
+def build_wrapped(
+    owner: str, room: str, kind: type, name: str, settings: Mapping[str, Any], sizes: Mapping[str, int | None]
+) -> Any:
+    """Construct the part that the loss `owner` wraps, giving it the sizes it takes."""
+    found = find(room, name)
+    is_ours = inspect.isclass(found) and issubclass(found, kind)
+    require(is_ours, f"{owner} wraps fairground's own {room}; {name} is not one")
+    takes = inspect.signature(found).parameters
+    for setting in settings:
+        refusal = f"no setting '{setting}' of {name} in {owner}.{nearest(setting, takes)}"
+        require(setting in takes and setting not in sizes, refusal)
+    return found(**settings, **{size: value for size, value in sizes.items() if size in takes and value is not None})

@@ -1,0 +1,77 @@
+"""Weighted sum: several losses on the same embeddings, added up.
+
+Formula
+    L = sum_k weights_k L_k(x, y)
+
+Paper
+    None; common practice.
+
+Departures from the paper
+    None.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Generator, Tensor, nn
+
+from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples, require
+from fairground.losses._wrapped_parts import build_wrapped
+from fairground.spec import nearest
+
+
+class WeightedSumLoss(Loss):
+    """`losses` by name, in Python also as modules, yours too; `weights` one number each, by default all 1.
+
+    `settings` are those of the losses by dotted name: `loss.settings.triplet.margin=0.2`. Tuples of a miner go to the
+    losses of fairground that take them, the others see the whole batch. Embeddings are evaluated at unit length if all
+    losses compare unit vectors.
+    """
+
+    is_learnable = True
+
+    def __init__(
+        self,
+        *,
+        n_classes: int | None = None,
+        embedding_dim: int | None = None,
+        losses: Sequence[Any] = ("triplet", "normalised_softmax"),
+        weights: Sequence[float] = (),
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        require(len(losses) >= 1, "weighted_sum.losses must name one loss at least; got none")
+        refusal = f"weighted_sum.weights must be one number per loss, {len(losses)}; got {len(weights)}"
+        require(len(weights) in (0, len(losses)), refusal)
+        require(all(weight >= 0 for weight in weights), f"weighted_sum.weights must be 0 or more; got {list(weights)}")
+        of: dict[str, dict[str, Any]] = {loss: {} for loss in losses if isinstance(loss, str)}
+        for name, value in (settings or {}).items():
+            loss, _, setting = name.partition(".")
+            require(loss in of, f"weighted_sum.settings.{name} is of none of its losses.{nearest(loss, of)}")
+            of[loss][setting] = value
+        sizes = {"n_classes": n_classes, "embedding_dim": embedding_dim}
+        self.weights = tuple(weights) or (1.0,) * len(losses)
+        self.losses = nn.ModuleList(
+            build_wrapped("weighted_sum", "losses", Loss, loss, of[loss], sizes) if isinstance(loss, str) else loss
+            for loss in losses
+        )
+        ours = [loss for loss in self.losses if isinstance(loss, Loss)]
+        self.accepts = tuple(kind for kind in (Triplets, Pairs) if any(kind in loss.accepts for loss in ours))
+        self.on_sphere = all(loss.on_sphere for loss in ours)
+        self.is_random = any(loss.is_random for loss in ours)
+        self.n_classes = min((loss.n_classes for loss in ours if loss.n_classes is not None), default=None)
+
+    def formula(
+        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: Generator | None
+    ) -> Tensor:
+        values = []
+        for weight, loss in zip(self.weights, self.losses, strict=True):
+            own: dict[str, Any] = {}
+            if isinstance(loss, Loss):
+                own = {"tuples": tuples if isinstance(tuples, loss.accepts) else None, "generator": generator}
+            values.append(weight * loss(embeddings, labels, **own))
+        return torch.stack(values).sum()
+
+    def known_bugs(self) -> tuple[str, ...]:
+        return tuple(bug for loss in self.losses if isinstance(loss, Loss) for bug in loss.known_bugs())
