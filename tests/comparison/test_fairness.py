@@ -151,7 +151,7 @@ def test_an_untrained_network_may_differ_in_all_that_is_chosen_for_training():
         "training__batches_per_epoch": 3,
         "training__patience": 9,
         "training__freeze_batch_norm": "stats",
-        "training__precision": "mixed",
+        "training__precision": "bf16",
         "optimiser__lr": 0.5,
         "sampler__name": "uniform",
         "head__name": "identity",

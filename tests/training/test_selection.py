@@ -9,10 +9,13 @@ from fairground.comparison.fairness_flags import check_fairness
 from fairground.contracts.metric import Verification, VerificationMetric
 from fairground.errors import InputError
 from fairground.evaluation import evaluate, pretrained_embeddings
+from fairground.files import read_with_digest
 from fairground.loggers.feed import numbers_of
-from fairground.records import RunFolder, RunRecord, Selection
+from fairground.records import RunFolder, RunRecord, Selection, checkpoints_newest_first
 from fairground.spec import declaration, load_run, name_of, parse_overrides
+from fairground.training.device import half_of, require_precision
 from fairground.training.run import run
+from tests.training.stopping import stop_and_resume
 from tests.training.tiny import tiny
 
 ON_TEST = ("split.validation=0", "evaluation.select_on=test", "evaluation.report=best_of_each")
@@ -98,10 +101,30 @@ def test_analyses_are_made_of_the_training_split(tmp_path: Path) -> None:
     assert RunFolder(tmp_path, record.name).analyses.exists()
 
 
-def test_mixed_precision_trains_and_gives_float_embeddings(tmp_path: Path) -> None:
-    record = run(tiny("training.precision=mixed"), home=tmp_path)
-    assert record.state == "done"
-    assert record.score("map@r") != run(tiny(), home=tmp_path).score("map@r")
+@pytest.mark.parametrize("words", ["precision=bf16", "precision=fp16", "precision=fp16 training.gradient_chunk=10"])
+def test_numbers_of_two_bytes_train_and_resume_with_their_scale(words: str, tmp_path: Path) -> None:
+    spec = tiny("training.freeze_batch_norm=stats", "optimiser.clip_norm=1.0", *f"training.{words}".split())
+    record, full = stop_and_resume(spec, tmp_path, 2), run(tiny("training.freeze_batch_norm=stats"), home=tmp_path)
+    assert record.score("map@r") != full.score("map@r")
+    assert record.score("map@r") == pytest.approx(full.score("map@r"), abs=0.1)
+    newest = checkpoints_newest_first(RunFolder(tmp_path / "stopped", record.name).checkpoints)[0]
+    steps = record.epochs[-1].step if "fp16" in words else None
+    assert read_with_digest(newest)["scaler"].get("_growth_tracker") == steps
+
+
+def test_precision_is_refused_where_the_hardware_has_none_and_auto_says_what_it_took(tmp_path: Path) -> None:
+    assert "training.precision=auto: float32" in run(tiny("training.precision=auto"), home=tmp_path).notes
+    old = torch.device("cuda", 0)
+    half_of.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: including_emulation)
+        assert half_of("auto", old) == torch.float16
+        with pytest.raises(InputError, match=r"precision=bf16 needs hardware that cuda:0 does not .* full, fp16, auto"):
+            require_precision("bf16", old)
+        half_of.cache_clear()
+        patch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: True)
+        assert half_of("auto", old) == torch.bfloat16
+    half_of.cache_clear()
 
 
 class ImpostorMetric(VerificationMetric):

@@ -8,7 +8,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 from fairground.contracts.trunk_head_transform import Preprocessing
 from fairground.errors import DataError, InputError, require
 from fairground.files import parse_json
-from fairground.spec.run_spec import ComponentSpec
+from fairground.spec.run_spec import ComponentSpec, Precision
 
 FORMAT = "fairground model"
 VERSION = 1
@@ -73,7 +73,7 @@ class ModelMetadata:
     head: ComponentSpec
     transform: ComponentSpec
     preprocessing: Preprocessing
-    precision: str
+    precision: Precision
     is_picture: bool
     channels: int
     size: tuple[int, int] | None

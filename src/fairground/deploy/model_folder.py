@@ -70,7 +70,7 @@ def read_model(folder: Path, *, device: str = "auto") -> UsableModel:
     data = read_bytes(folder / WEIGHTS, error=DataError)
     refusal = f"{folder / WEIGHTS} does not match its checksum in {METADATA}; copy the folder again"
     require(hashlib.sha256(data).hexdigest() == metadata.weights_sha256, refusal, DataError)
-    training = TrainingSpec(precision="mixed" if metadata.precision == "mixed" else "full")
+    training = TrainingSpec(precision=metadata.precision)
     try:
         network = build_model(untrained(metadata.trunk), metadata.head, training, channels=metadata.channels)
         network.load_state_dict(from_bytes(data))

@@ -71,6 +71,7 @@ from fairground.spec.run_spec import EvaluationSpec
 from fairground.spec.run_spec import OPTIMISERS
 from fairground.spec.run_spec import OPTIONAL
 from fairground.spec.run_spec import OptimiserSpec
+from fairground.spec.run_spec import Precision
 from fairground.spec.run_spec import ROOM_OF
 from fairground.spec.run_spec import RunSpec
 from fairground.spec.run_spec import TrainingSpec
@@ -146,6 +147,7 @@ __all__ = [
     "OptimiserSpec",
     "Overrides",
     "PAPER_OF",
+    "Precision",
     "Purpose",
     "ROOM",
     "ROOMS",

@@ -11,6 +11,7 @@ from fairground.spec.settings import LATER, Value
 
 #: optimisers by name; others by dotted path
 OPTIMISERS = ("adam", "adamw", "sgd", "rmsprop")
+Precision = Literal["full", "bf16", "fp16", "auto"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +70,8 @@ class OptimiserSpec:
 class TrainingSpec:
     """How long, how large, and when to stop. `batches_per_epoch` 0 means one natural pass over the training split.
 
-    `precision` mixed multiplies in bfloat16 where the hardware has it; `compile` hands the network to torch.compile.
+    `precision` bf16 or fp16 lets the network multiply in numbers of two bytes, auto in those that the device has;
+    `compile` hands the network to torch.compile.
     `trainable` says which stages of the trunk train besides the head: all, the last N (last:N), or none (head). The
     others run once: their outputs for `views` augmented views of each image are kept on disk, and epochs train the
     rest from them. With `views` 0 nothing is kept, and every step augments again. Every `analyse_every` epochs, 0 for
@@ -84,7 +86,7 @@ class TrainingSpec:
     patience: int = 0
     freeze_batch_norm: Literal["none", "stats", "stats_and_affine"] = "none"
     gradient_chunk: int = 0
-    precision: Literal["full", "mixed"] = "full"
+    precision: Precision = "full"
     compile: bool = False
     trainable: str = field(default="all", metadata=LATER)
     views: int = field(default=4, metadata=LATER)

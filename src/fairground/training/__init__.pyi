@@ -35,7 +35,9 @@ from fairground.training.device import algorithms
 from fairground.training.device import device_details
 from fairground.training.device import device_named
 from fairground.training.device import forked_streams
+from fairground.training.device import half_of
 from fairground.training.device import peak_device_memory
+from fairground.training.device import require_precision
 from fairground.training.device import reset_peak_memory
 from fairground.training.device import seed_streams
 from fairground.training.device import torch_threads
@@ -222,6 +224,7 @@ __all__ = [
     "from_bytes",
     "gallery_of",
     "gather_shares",
+    "half_of",
     "hubs",
     "joined",
     "load_table",
@@ -241,6 +244,7 @@ __all__ = [
     "reopen",
     "require_chunks_alone",
     "require_classes",
+    "require_precision",
     "require_weights",
     "reset_peak_memory",
     "round_robin",

@@ -23,7 +23,7 @@ from fairground.evaluation.embed import embed_blocks
 from fairground.records import Content, ImagesPrepared, KnownBug, Listener, PretrainedWeights, content_of
 from fairground.spec import OBJECTS, Purpose, canonical_json, child_seed, find, nearest
 from fairground.spec.run_spec import ROOM_OF, ComponentSpec, RunSpec, TrainingSpec
-from fairground.training import Loader, ProcessGroup, Stepper, device_named, require_chunks_alone
+from fairground.training import Loader, ProcessGroup, Stepper, device_named, half_of, require_chunks_alone
 from fairground.training.embedding_model import EmbeddingModel, InputProfile, n_frozen_stages
 from fairground.training.optimiser import WeightAverage, build_optimiser, require_weights
 
@@ -136,6 +136,8 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         if part is not None
         for sentence in part.known_bugs()
     )
+    half = half_of(spec.training.precision, device)
+    automatic = [f"training.precision=auto: {half or torch.float32}".replace("torch.", "")]
     prints = _data_content(data_fingerprint, split)
     digest = model.trunk.weights_fingerprint
     weights = PretrainedWeights(name=str(spec.trunk.settings.get("weights", "")), hash=digest) if digest else None
@@ -166,6 +168,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
             in_chunks=spec.training.gradient_chunk > 0,
             clip_norm=spec.optimiser.clip_norm,
             average=WeightAverage(model, spec.optimiser.average) if spec.optimiser.average else None,
+            scaler=torch.amp.GradScaler(device.type, enabled=half == torch.float16),
         ),
         n_batches=spec.training.batches_per_epoch or sampler.n_batches,
         data_fingerprint=data_fingerprint,
@@ -176,6 +179,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
             *split.notes(table.labels),
             *sampler.notes(),
             *(training.object_notes(spec) if OBJECTS else ()),
+            *(automatic if spec.training.precision == "auto" else []),
             *(f"known bug switched on: {bug.sentence}" for bug in bugs),
         ),
         known_bugs=bugs,
@@ -250,7 +254,7 @@ def build_model(
         trunk=body,
         head=top,
         freeze_batch_norm=training.freeze_batch_norm,
-        is_mixed=training.precision == "mixed",
+        precision=training.precision,
         n_frozen=n_frozen_stages(training.trainable, body, trunk.name),
     )
     if training.compile:

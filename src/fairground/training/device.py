@@ -5,6 +5,7 @@ import platform
 import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,39 @@ def device_named(name: str = "auto") -> torch.device:
     assert accelerator is not None
     number = name.partition(":")[2]
     return torch.device(accelerator.type, int(number) if number else torch.accelerator.current_device_index())
+
+
+@cache
+def half_of(precision: str, device: torch.device) -> torch.dtype | None:
+    """Return the numbers of two bytes that a network multiplies there; None where it multiplies in float32.
+
+    auto takes what an accelerator has, bfloat16 before float16, and leaves a CPU as it is: few are faster by it.
+    """
+    kinds = {"bf16": [torch.bfloat16], "fp16": [torch.float16]}
+    automatic = [] if device.type == "cpu" else [torch.bfloat16, torch.float16]
+    wanted = automatic if precision == "auto" else kinds.get(precision, [])
+    return next((kind for kind in wanted if _has(device, kind)), None)
+
+
+def _has(device: torch.device, kind: torch.dtype) -> bool:
+    if kind == torch.float16:
+        # Small gradients vanish in float16 unless they are scaled, which torch does not do on Metal everywhere.
+        return device.type != "mps"
+    if device.type == "cuda":
+        # Older GPUs only pretend to have it, slowly, and cuDNN has no such convolutions for them.
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    with suppress(TypeError, RuntimeError):
+        torch.zeros(1, dtype=kind, device=device)
+        return True
+    return False
+
+
+def require_precision(precision: str, device: torch.device) -> None:
+    """Refuse numbers that the device cannot multiply."""
+    has_it = precision in ("full", "auto") or half_of(precision, device) is not None
+    others = [name for name in ("bf16", "fp16") if half_of(name, device) is not None]
+    refusal = f"training.precision={precision} needs hardware that {device} does not have; it has: "
+    require(has_it, refusal + ", ".join(["full", *others, "auto"]))
 
 
 def device_details(device: torch.device) -> dict[str, str]:

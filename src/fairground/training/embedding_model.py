@@ -7,6 +7,7 @@ import torch
 
 from fairground.contracts.trunk_head_transform import Head, Mixing, Preprocessing, Trunk
 from fairground.errors import require
+from fairground.training.device import half_of
 
 FreezeBatchNorm = Literal["none", "stats", "stats_and_affine"]
 
@@ -15,8 +16,8 @@ class EmbeddingModel(torch.nn.Module):
     """Images to raw embeddings. `freeze_batch_norm`: keep the statistics, or the affine weights too (erratum E41).
 
     The trunk's first `n_frozen` stages keep their weights and statistics.
-    With `is_mixed` precision the network multiplies in bfloat16; embeddings, and with them loss and metrics, are
-    float32 again.
+    With a `precision` of bf16, fp16 or auto the network multiplies in numbers of two bytes where the device has them;
+    embeddings, and with them loss and metrics, are float32 again.
     """
 
     def __init__(
@@ -25,12 +26,12 @@ class EmbeddingModel(torch.nn.Module):
         trunk: Trunk,
         head: Head,
         freeze_batch_norm: FreezeBatchNorm = "none",
-        is_mixed: bool = False,
+        precision: str = "full",
         n_frozen: int = 0,
     ) -> None:
         super().__init__()
         self.trunk, self.head = trunk, head
-        self.freeze_batch_norm, self.is_mixed = freeze_batch_norm, is_mixed
+        self.freeze_batch_norm, self.precision = freeze_batch_norm, precision
         # On a CPU a network takes two thirds of the time with channels last in memory.
         self.trunk.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         if freeze_batch_norm == "stats_and_affine":
@@ -42,13 +43,13 @@ class EmbeddingModel(torch.nn.Module):
 
     def forward(self, images: torch.Tensor, mixing: Mixing | None = None) -> torch.Tensor:
         """Return embeddings (n, d); with `mixing`, samples are mixed before one stage of the trunk."""
-        with self._precision(images.device):
+        with self._autocast(images.device):
             embeddings: torch.Tensor = self.head(self.trunk(_channels_last(images), mixing))
-        return embeddings.float() if self.is_mixed else embeddings
+        return embeddings if self.precision == "full" else embeddings.float()
 
     def frozen_output(self, images: torch.Tensor) -> torch.Tensor:
         """Return what the frozen stages make of images, to be kept; without gradient."""
-        with torch.no_grad(), self._precision(images.device):
+        with torch.no_grad(), self._autocast(images.device):
             return self.trunk.frozen_output(_channels_last(images)).float()
 
     def train(self, mode: bool = True) -> "EmbeddingModel":
@@ -61,8 +62,9 @@ class EmbeddingModel(torch.nn.Module):
             stage.eval()
         return self
 
-    def _precision(self, device: torch.device) -> torch.autocast:
-        return torch.autocast(device.type, dtype=torch.bfloat16, enabled=self.is_mixed)
+    def _autocast(self, device: torch.device) -> torch.autocast:
+        half = half_of(self.precision, device)
+        return torch.autocast(device.type, dtype=half or torch.bfloat16, enabled=half is not None)
 
     def _frozen(self) -> list[torch.nn.Module]:
         return [self.trunk.stages[number] for number in range(self.trunk.n_frozen)]

@@ -9,7 +9,10 @@ from fairground.errors import require
 
 
 def cached_backward(
-    model: torch.nn.Module, chunks: Collection[torch.Tensor], loss_of: Callable[[torch.Tensor], torch.Tensor]
+    model: torch.nn.Module,
+    chunks: Collection[torch.Tensor],
+    loss_of: Callable[[torch.Tensor], torch.Tensor],
+    scale: Callable[[torch.Tensor], torch.Tensor] = lambda loss: loss,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Add the gradient of `loss_of(model(images))` to every parameter; return the loss and embeddings, detached.
 
@@ -21,16 +24,16 @@ def cached_backward(
     learning batch size under memory limited setup", RepL4NLP 2021.)
 
     The images come in `chunks`, which are run through twice and must be the same both times. `loss_of` takes all
-    embeddings (n, d) at once and may mine, regularise and have parameters of its own. At most one chunk is in a graph
-    at a time. Every chunk sees the same random numbers and buffers both times, and leaves buffers behind as if it had
-    been seen once.
+    embeddings (n, d) at once and may mine, regularise and have parameters of its own; gradients are those of
+    `scale(loss)`. At most one chunk is in a graph at a time. Every chunk sees the same random numbers and buffers both
+    times, and leaves buffers behind as if it had been seen once.
     """
     require_chunks_alone(model)
     if len(chunks) == 1:
         (images,) = chunks
         embeddings = model(images)
         loss = loss_of(embeddings)
-        torch.autograd.backward(loss)
+        torch.autograd.backward(scale(loss))
         return loss.detach(), embeddings.detach()
     before = {name: buffer.clone() for name, buffer in model.named_buffers()}
     states, parts = [], []
@@ -43,7 +46,7 @@ def cached_backward(
     embeddings, sizes = torch.cat(parts).requires_grad_(), [len(part) for part in parts]
     del parts
     loss = loss_of(embeddings)
-    torch.autograd.backward(loss)
+    torch.autograd.backward(scale(loss))
     if embeddings.grad is not None:
         with torch.no_grad():
             for name, buffer in model.named_buffers():

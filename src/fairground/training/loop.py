@@ -280,7 +280,8 @@ def take_snapshot(parts: Assembled, progress: Progress, watched: Mapping[str, to
         "average": {} if parts.stepper.average is None else parts.stepper.average.state(),
     }
     tensors = {f"{group}/{name}": tensor for group, items in groups.items() for name, tensor in items.items()}
-    return Snapshot(tensors=tensors, values={**asdict(progress), "optimiser": numbers, "content": dict(parts.content)})
+    others = {"optimiser": numbers, "scaler": parts.stepper.scaler.state_dict(), "content": dict(parts.content)}
+    return Snapshot(tensors=tensors, values={**asdict(progress), **others})
 
 
 def _device_stream(device: torch.device) -> dict[str, torch.Tensor]:
@@ -312,6 +313,8 @@ def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Progress, Mapping[st
         # A fused optimiser walks weight and memory side by side, so both must have the same layout.
         alike = torch.empty_like(weight, dtype=tensor.dtype).copy_(tensor) if tensor.shape == weight.shape else tensor
         state.setdefault(int(index), {})[name] = alike
+    if scaled := snapshot.values["scaler"]:
+        parts.stepper.scaler.load_state_dict(scaled)
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
     values = {name: snapshot.values[name] for name in Progress.__dataclass_fields__}
     values["rows"] = [EpochRow(**row) for row in values["rows"]]

@@ -26,6 +26,7 @@ from fairground.training.device import (
     device_details,
     device_named,
     forked_streams,
+    require_precision,
     reset_peak_memory,
     seed_streams,
 )
@@ -49,7 +50,9 @@ def run(
 
     The doctor watches unless `is_watched` is false; this is not part of the spec, because results do not depend on it.
     """
-    parts = assemble(spec, device=device_named(device))
+    place = device_named(device)
+    require_precision(spec.training.precision, place)
+    parts = assemble(spec, device=place)
     reset_peak_memory(parts.device)
     folder = RunFolder(home, name_of(spec))
     owned = locked(folder, patience=lock_patience) if group.is_leader else nullcontext()

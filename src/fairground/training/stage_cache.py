@@ -35,7 +35,7 @@ from fairground.loading import INDEX, CachedRows, cache_root, cache_writing, for
 from fairground.records.content import content_of
 from fairground.records.training_events import Listener, StagesCached
 from fairground.spec import RunSpec, to_plain
-from fairground.training import Assembled, StoppedError
+from fairground.training import Assembled, StoppedError, half_of
 
 #: raised whenever the same key would give other numbers, or another layout
 _VERSION = 3
@@ -242,7 +242,8 @@ def _cache_of(parts: Assembled) -> StageCache:
         for name, tensor in trunk.stages[number].state_dict().items():
             digest.update(f"{number}/{name}{tuple(tensor.shape)}".encode())
             digest.update(tensor.cpu().contiguous().numpy().tobytes())
-    key: list[Any] = [parts.data_fingerprint, trunk.n_frozen, spec.training.precision, repr(trunk.preprocessing)]
+    half = half_of(spec.training.precision, parts.device)
+    key: list[Any] = [parts.data_fingerprint, trunk.n_frozen, str(half or "full"), repr(trunk.preprocessing)]
     folder = folder_of(spec, *key, plain["data"], plain["transform"], plain["trunk"], digest.hexdigest())
     shape = saved_shape(folder)
     if shape is None:

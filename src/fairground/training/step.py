@@ -27,6 +27,8 @@ class Stepper:
     in_chunks: bool = False
     clip_norm: float = 0.0
     average: WeightAverage | None = None
+    #: what keeps small gradients apart from 0 in float16; it does nothing for other numbers
+    scaler: torch.amp.GradScaler = field(default_factory=lambda: torch.amp.GradScaler(enabled=False))
     group: ProcessGroup = ALONE
     #: of the current batch: how many tuples were mined, and the loss before any penalty, still on the device
     losses: list[tuple[int | None, torch.Tensor]] = field(default_factory=list)
@@ -41,20 +43,22 @@ class Stepper:
         if self.in_chunks:
             gather, labels = self.group.all_gather, batch.labels
             value, own = cached_backward(
-                self.model, batch.chunks, lambda found: self._objective(gather(found), labels, None)
+                self.model, batch.chunks, lambda found: self._objective(gather(found), labels, None), self.scaler.scale
             )
             embeddings = self.group.all_gather(own)
         else:
             embeddings = self.group.forward(self.model, batch.images, mixing)
             value = self._objective(embeddings, batch.labels, mixing)
-            torch.autograd.backward(value)
+            torch.autograd.backward(self.scaler.scale(value))
         number = self.group.reduce_gradients(value, self.model, self.loss)
         if not math.isfinite(number):
             raise DivergedError(divergence_cause(embeddings.detach(), number))
         if self.clip_norm:
+            self.scaler.unscale_(self.optimiser)
             weights = [weight for group in self.optimiser.param_groups for weight in group["params"]]
             torch.nn.utils.clip_grad_norm_(weights, self.clip_norm)
-        self.optimiser.step()
+        self.scaler.step(self.optimiser)
+        self.scaler.update()
         if self.average is not None:
             self.average.update()
         return number, embeddings.detach()
