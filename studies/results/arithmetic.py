@@ -79,7 +79,9 @@ def seeds_to_separate(difference: float, sd: float, *, power: float = 0.8, level
 
 @dataclass(frozen=True, kw_only=True)
 class Gap:
-    """How far the median method lies below the best, with both ends of the interval that holds for all pairs.
+    """How far the median of the methods is below the best, with both ends of the interval that holds for all pairs.
+
+    Of an even number of methods the median is the mean of the two in the middle, and so are its interval's ends.
 
     `least` and `most` are the ends of the distance itself, which has no sign.
     """
@@ -102,12 +104,17 @@ class Gap:
 
 
 def median_gap(compared: Comparison) -> Gap:
-    """Return how far the median method lies below the best."""
-    best, median = compared.methods[0], compared.methods[len(compared.methods) // 2]
-    pair = compared.pair(best.name, median.name)
-    assert pair.low is not None
-    assert pair.high is not None
-    return Gap(best=best.name, median=median.name, difference=pair.difference, low=pair.low, high=pair.high)
+    """Return how far the median of the methods is below the best."""
+    best, n = compared.methods[0].name, len(compared.methods)
+    middle = [compared.methods[place].name for place in sorted({(n - 1) // 2, n // 2})]
+    pairs = [compared.pair(best, name) for name in middle]
+    return Gap(
+        best=best,
+        median=" and ".join(middle),
+        difference=fmean(pair.difference for pair in pairs),
+        low=fmean(pair.low for pair in pairs if pair.low is not None),
+        high=fmean(pair.high for pair in pairs if pair.high is not None),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,9 +144,14 @@ def paired_gains(one: Table, pairs: Mapping[str, tuple[str, str]]) -> dict[str, 
     return found
 
 
-def over_losses(gains: Mapping[str, Mean]) -> Mean:
+def over_losses(gains: Mapping[str, Mean], *, level: float = 0.95) -> Mean:
     """Return the mean of several losses' gains, with its interval over the losses."""
-    return mean_of([gain.mean for gain in gains.values()])
+    return mean_of([gain.mean for gain in gains.values()], level=level)
+
+
+def at_once(n: int) -> float:
+    """Return the level of each of `n` intervals that hold at once at 95 %, by Bonferroni."""
+    return 1 - 0.05 / max(1, n)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,6 @@ from pathlib import Path
 from studies.results.claims import (
     c01_saturation,
     c02_structure,
-    c03_rho_regularisation,
     c04_samplers,
     c05_factors,
     c06_selection_metric,
@@ -23,32 +22,34 @@ from studies.results.claims import (
     c18_epochs,
 )
 from studies.results.front_page import front_page
-from studies.results.page import Page
+from studies.results.page import DATA, Page
 from studies.results.records import ExportedRun, read_runs
+from studies.results.select import what_matters
 
 
 def pages_of(records: Path) -> list[Page]:
     """Return every page whose records are there, in the order of the claims."""
     field, tuned = _runs(records, c01_saturation.STUDIES), _runs(records, c17_finetuning.STUDIES)
+    longer = _runs(records, c18_epochs.STUDIES)
+    matters = what_matters(field, DATA, "recall@1")
     found = (
         c01_saturation.page(field),
-        c02_structure.page(field),
-        c03_rho_regularisation.page(_runs(records, c03_rho_regularisation.STUDIES)),
-        c04_samplers.page(_runs(records, c04_samplers.STUDIES)),
-        c05_factors.page(_runs(records, c05_factors.STUDIES)),
-        c06_selection_metric.page(field),
+        c02_structure.page(field, _runs(records, c02_structure.STUDIES), matters),
+        c04_samplers.page(_runs(records, c04_samplers.STUDIES), matters),
+        c05_factors.page(_runs(records, c05_factors.STUDIES), matters),
+        c06_selection_metric.page(field, matters),
         c07_nmi.page(_runs(records, c07_nmi.STUDIES)),
-        c08_concatenation.page(_runs(records, c08_concatenation.STUDIES)),
+        c08_concatenation.page(_runs(records, c08_concatenation.STUDIES), matters),
         c09_metrics.page(field),
-        c10_mixup.page(_runs(records, c10_mixup.STUDIES)),
+        c10_mixup.page(_runs(records, c10_mixup.STUDIES), matters),
         c11_untrained.page(_runs(records, c11_untrained.STUDIES), field),
-        c12_selection_on_test.page(field),
+        c12_selection_on_test.page(longer, matters),
         c13_single_seeds.page(field),
         c14_tuning.page(_runs(records, c14_tuning.STUDIES), field),
-        c15_transfer.page(field, tuned),
+        c15_transfer.page(field),
         c16_search.page(_runs(records, c16_search.STUDIES), field),
         c17_finetuning.page(tuned, field),
-        c18_epochs.page(_runs(records, c18_epochs.STUDIES)),
+        c18_epochs.page(longer, field),
     )
     return [page for page in found if page is not None]
 

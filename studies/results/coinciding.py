@@ -59,15 +59,18 @@ def coinciding_table(runs: Mapping[str, Sequence[ExportedRun]], metric: str) -> 
 
 def coinciding_sentence(runs: Mapping[str, Sequence[ExportedRun]], metric: str) -> str:
     """Return which methods are one by several names, and on which data; nothing where there are none."""
-    parts = []
+    places: dict[str, list[str]] = {}
     for data, some in runs.items():
-        groups = _groups(coinciding(values(some, metric)))
-        parts += [f"{listed(sorted(group))} on {SHORT[data]}" for group in groups]
-    return (
-        f"Losses that end as one, with the same MAP@R to 0.05 points on every seed: {'; '.join(parts)}."
-        if parts
-        else ""
-    )
+        for group in _groups(coinciding(values(some, metric))):
+            places.setdefault(listed(sorted(group)), []).append(SHORT[data])
+    parts = [f"{names} score the same to 0.05 points on every seed ({listed(sets)})" for names, sets in places.items()]
+    return f"**Some names are one loss**: {'; '.join(parts)}." if parts else ""
+
+
+def distinct(scores: Table) -> Table:
+    """Return the table with one row of every group of methods that coincide, the first by name."""
+    doubled = {name for group in _groups(coinciding(scores)) for name in sorted(group)[1:]}
+    return {name: row for name, row in scores.items() if name not in doubled}
 
 
 def _groups(pairs: Sequence[CoincidingPair]) -> list[set[str]]:

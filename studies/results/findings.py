@@ -10,14 +10,15 @@ from studies.results.page import Page
 BEGIN, END = "<!-- findings: written by make results -->", "<!-- end of findings -->"
 #: pages in the order of the README
 ORDER = (
-    "c01_saturation",
-    "c13_single_seeds",
     "c11_untrained",
-    "c03_rho_regularisation",
-    "c16_search",
+    "c01_saturation",
+    "c14_tuning",
+    "c12_selection_on_test",
     "c18_epochs",
+    "c02_structure",
     "c15_transfer",
     "c17_finetuning",
+    "c13_single_seeds",
 )
 WIDTH = 118
 

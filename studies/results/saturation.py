@@ -3,18 +3,15 @@
 from studies.results.arithmetic import Gap
 from studies.results.page import Verdict, interval, points, verdict_of
 
-#: the median method less than a point of MAP@R below the best
-BOUND = 0.01
 
-
-def saturation_of(gap: Gap) -> Verdict:
-    """Return the verdict on how far the median method lies below the best."""
-    return verdict_of(holds=gap.most < BOUND, fails=gap.least > BOUND)
+def saturation_of(gap: Gap, line: float) -> Verdict:
+    """Return the verdict on how far the median of the methods is below the best, by the line that matters."""
+    return verdict_of(holds=gap.most < line, fails=gap.least > line)
 
 
 def gap_in_words(gap: Gap) -> str:
-    """Return how far the median method lies below the best, without a full stop."""
+    """Return how far the median of the methods is below the best, without a full stop."""
     return (
-        f"The median method ({gap.median}) lies {points(gap.difference)} points of MAP@R below the best ({gap.best}), "
+        f"The median method ({gap.median}) is {points(gap.difference)} points of MAP@R below the best ({gap.best}), "
         f"interval {interval(gap.low, gap.high)}"
     )

@@ -66,7 +66,7 @@ def split_label(label: str) -> tuple[str, str]:
 def seeds_in_words(rows: Iterable[Mapping[int, float]]) -> str:
     """Return how many seeds every row has, as a sentence."""
     n = min(len(row) for row in rows)
-    return f"{n} seed{'s' if n > 1 else ''} a method."
+    return f"{n} seed{'s' if n > 1 else ''} per method."
 
 
 def means(table: Table) -> dict[str, float]:
@@ -93,6 +93,16 @@ def untrained(runs: Sequence[ExportedRun], metric: str) -> float | None:
         curves = [run.epochs.get(("test", metric), {}) for run in runs if run.is_final]
         found = [curve[0] for curve in curves if 0 in curve]
     return sum(found) / len(found) if found else None
+
+
+def what_matters(runs: Sequence[ExportedRun], order: Mapping[str, str], metric: str) -> dict[str, float]:
+    """Return by data set the difference that matters: a tenth of the best method's gain over the untrained network."""
+    found = {}
+    for data, some in by_data(runs, order).items():
+        before, after = untrained(some, metric), means(values(finals(some), metric))
+        if before is not None and after:
+            found[data] = max(0.0, max(after.values()) - before) / 10
+    return found
 
 
 def untrained_line(runs: Sequence[ExportedRun], data: str, metric: str) -> float | None:

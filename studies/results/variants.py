@@ -1,6 +1,6 @@
 """Losses under several variants of one setting: what each variant changes from a base, over losses.
 
-A method is called "loss, variant". Differences are taken on shared seeds, one mean a loss, with t over the losses.
+A method is called "loss, variant". Differences are taken on shared seeds, one mean per loss, with t over the losses.
 """
 
 from collections.abc import Mapping, Sequence

@@ -3,9 +3,22 @@
 from collections.abc import Sequence
 
 import numpy as np
-from studies.results.arithmetic import Correlation, rank_correlation, spearman
+from studies.results.arithmetic import Correlation, at_once, rank_correlation, spearman
+from studies.results.coinciding import distinct
 from studies.results.figures import scatter_panels
-from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, panel_size, table, verdict_of
+from studies.results.page import (
+    DATA,
+    NO_PETS,
+    RANKED,
+    SHORT,
+    Answer,
+    Page,
+    Picture,
+    Section,
+    panel_size,
+    table,
+    verdict_of,
+)
 from studies.results.records import ExportedRun
 from studies.results.select import columns, finals_by_data, means, values
 
@@ -22,11 +35,12 @@ METRICS = {
 
 def page(runs: Sequence[ExportedRun]) -> Page | None:
     """Return the page of runs with clustering metrics."""
-    found = {data: some for data, some in finals_by_data(runs, DATA).items() if ("test", "nmi") in some[0].scores}
+    found = {data: some for data, some in finals_by_data(runs, RANKED).items() if ("test", "nmi") in some[0].scores}
     if not found:
         return None
-    recall = {data: rank_correlation(*_columns(some, "recall@1", "map@r")) for data, some in found.items()}
-    clusters = {data: rank_correlation(*_columns(some, "recall@1", "nmi")) for data, some in found.items()}
+    level = at_once(len(found))
+    recall = {data: rank_correlation(*_columns(some, "recall@1", "map@r"), level=level) for data, some in found.items()}
+    clusters = {data: rank_correlation(*_columns(some, "recall@1", "nmi"), level=level) for data, some in found.items()}
     return Page(
         name="c09_metrics",
         title="C9. Do the metrics of the field rank methods alike?",
@@ -36,11 +50,11 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "some sets. Musgrave et al., "
             "2.2: Recall@1 and clustering metrics say little that MAP@R does not say better."
         ),
-        fixed="written after the search had begun and before any test score was seen",
+        fixed="with the first exported runs (16 November 2026)",
         counts=(
-            "metrics rank alike if Spearman's correlation of Recall@1 and MAP@R over methods is above 0.8 by the "
-            "lower end of its 95 % "
-            "interval (methods resampled); they do not if the upper end lies below 0.8; else cannot tell."
+            "metrics rank alike if Spearman's correlation of Recall@1 and MAP@R over methods that differ is above 0.8 "
+            "by the lower end of its interval (methods resampled; the intervals of this page hold at once at 95 %); "
+            "they do not if the upper end is below 0.8; otherwise these runs cannot tell."
         ),
         short="Rank correlation over methods of Recall@1 with MAP@R and with NMI: "
         + ", ".join(f"{SHORT[data]} {recall[data].value:+.2f} and {clusters[data].value:+.2f}" for data in found)
@@ -50,7 +64,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
         pictures=[
             Picture(
                 name="c09_metrics",
-                caption="Test NMI against test MAP@R in per cent, one mark a method (mean over seeds).",
+                caption="Test NMI against test MAP@R in per cent, one mark per method (mean over seeds).",
                 draw=scatter_panels(
                     {data: _columns(some, "map@r", "nmi") for data, some in found.items()}, "MAP@R, %", "NMI, %", SHORT
                 ),
@@ -59,7 +73,10 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
         ],
         limits=[
             "Clusterings of one k-means seed each, of unit vectors.",
-            "Methods close together change places by chance, which lowers every correlation.",
+            "Methods close together change places by chance, which lowers every correlation. Methods that "
+            "coincide (C1) "
+            "count once.",
+            NO_PETS,
         ],
         studies=sorted({run.study for run in runs}),
         runs=runs,
@@ -67,7 +84,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
 
 
 def _columns(runs: Sequence[ExportedRun], x: str, y: str) -> tuple[np.ndarray, np.ndarray]:
-    return columns(means(values(runs, x)), means(values(runs, y)))
+    return columns(means(distinct(values(runs, x))), means(distinct(values(runs, y))))
 
 
 def _answer(data: str, one: Correlation) -> Answer:

@@ -1,12 +1,16 @@
 """C14: how much of a loss' place is its tuning? Default, published and searched settings next to each other."""
 
 from collections.abc import Sequence
-from statistics import fmean, stdev
+from dataclasses import dataclass
+from itertools import combinations
+from math import sqrt
+from statistics import fmean
 
+import numpy as np
 from scipy import stats
-from studies.results.arithmetic import Mean, mean_of
+from studies.results.arithmetic import N_DRAWS, SEED
 from studies.results.figures import Dot, dot_rows
-from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, interval, points, table, verdict_of
+from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, points, table, verdict_of
 from studies.results.records import ExportedRun
 from studies.results.select import (
     Table,
@@ -35,8 +39,7 @@ def page(runs: Sequence[ExportedRun], searched: Sequence[ExportedRun]) -> Page |
             del tables[data]
     if not tables:
         return None
-    gains = {data: _gain(one) for data, one in tables.items()}
-    between = {data: stdev(fmean(row.values()) for row in one["searched"].values()) for data, one in tables.items()}
+    parts = {data: _parts(one) for data, one in tables.items()}
     used = [*runs, *(run for run in searched if run.data in tables)]
     return Page(
         name="c14_tuning",
@@ -49,21 +52,28 @@ def page(runs: Sequence[ExportedRun], searched: Sequence[ExportedRun]) -> Page |
             "Musgrave et al., 2.3: new methods are tuned and set against competitors at their defaults or at "
             "copied numbers."
         ),
+        fixed="before the runs (16 November 2026)",
         counts=(
-            "it holds (tuning decides more than the loss) if the mean gain of searched over default settings is "
-            "larger than the "
-            "standard deviation between searched losses, by the lower end of its 95 % interval; it does not hold "
-            "if the upper end is "
-            "smaller; else cannot tell."
+            "tuning decides more than the loss if, of the variance of the losses' mean test MAP@R with default, "
+            "published and searched settings (two-way table of losses and settings), the part that settings move "
+            "within a loss is more than half, by the lower end of its 95 % interval (losses resampled); it does not if "
+            "the upper end is below half; otherwise these runs cannot tell."
         ),
-        short="Points of MAP@R gained by searching over defaults: "
-        + ", ".join(
-            f"{SHORT[data]} {100 * gains[data].mean:+.2f} (sd between losses {points(between[data])}); "
-            f"{_moved(tables[data])}"
-            for data in tables
+        short="; ".join(
+            f"{SHORT[data]}: losses differ by a standard deviation of {points(one.loss)} points of MAP@R, "
+            f"settings move "
+            f"a loss by {points(one.settings)}; {_moved(tables[data])}"
+            for data, one in parts.items()
         )
         + ".",
-        answers=[_answer(data, gains[data], between[data], _moved(one)) for data, one in tables.items()],
+        headline="**A short search is noise.** "
+        + "; ".join(
+            f"On {SHORT[data]} {_moved(tables[data])} points either way, while losses differ by {points(one.loss)}; "
+            f"{_agreement(tables[data])}"
+            for data, one in parts.items()
+        )
+        + ".",
+        answers=[_answer(data, one, tables[data]) for data, one in parts.items()],
         sections=[
             Section(heading="Every loss three times", text=_table(tables)),
             Section(heading="Do settings change the order?", text=_orders(tables)),
@@ -105,9 +115,48 @@ def _mean(one: dict[str, Table], kind: str, loss: str) -> float | None:
     return None if row is None else fmean(row.values())
 
 
-def _gain(one: dict[str, Table]) -> Mean:
-    pairs = [(_mean(one, "searched", loss), _mean(one, "default", loss)) for loss in one["searched"]]
-    return mean_of([after - before for after, before in pairs if after is not None and before is not None])
+@dataclass(frozen=True, kw_only=True)
+class _Parts:
+    """Standard deviations between losses and of settings within a loss, and the settings' share of the variance."""
+
+    loss: float
+    settings: float
+    share: float
+    low: float
+    high: float
+
+    @property
+    def luck(self) -> float:
+        """How far the best of 25 equal losses would be above their median if only settings moved them."""
+        drawn = np.random.default_rng(SEED).normal(size=(20000, 25))
+        return float((drawn.max(1) - np.median(drawn, axis=1)).mean()) * self.settings
+
+
+def _parts(one: dict[str, Table]) -> _Parts:
+    """Return the variance components of the losses that have all three settings."""
+    shared = [loss for loss in one["searched"] if all(loss in one[kind] for kind in KINDS)]
+    scores = np.array([[fmean(one[kind][loss].values()) for kind in KINDS] for loss in shared])
+    loss, settings = _components(scores)
+    rows = np.random.default_rng(SEED).integers(0, len(scores), (N_DRAWS, len(scores)))
+    drawn = [_components(scores[some]) for some in rows]
+    shares = [b / (a + b) if a + b else 0.0 for a, b in drawn]
+    low, high = np.quantile(shares, [0.025, 0.975])
+    return _Parts(
+        loss=sqrt(loss),
+        settings=sqrt(settings),
+        share=settings / (loss + settings) if loss + settings else 0.0,
+        low=float(low),
+        high=float(high),
+    )
+
+
+def _components(scores: np.ndarray) -> tuple[float, float]:
+    """Return the variances of a two-way table (losses, settings): between losses, and of settings within a loss."""
+    left = scores - scores.mean(1, keepdims=True) - scores.mean(0) + scores.mean()
+    n, k = scores.shape
+    within = float((left**2).sum() / ((n - 1) * (k - 1)))
+    between = float(scores.mean(1).var(ddof=1)) - within / k
+    return max(0.0, between), within
 
 
 def _rows(one: dict[str, Table]) -> list[dict[int, float]]:
@@ -122,14 +171,24 @@ def _moved(one: dict[str, Table]) -> str:
     return f"the search ends below the defaults for {n_below} of {len(changes)} losses and moves one by {points(size)}"
 
 
-def _answer(data: str, gain: Mean, between: float, moved: str) -> Answer:
-    verdict = verdict_of(holds=gain.low > between, fails=gain.high < between)
-    sentence = (
-        f"Searching gains {100 * gain.mean:+.2f} points of MAP@R over defaults on average, interval "
-        f"{interval(gain.low, gain.high)}; "
-        f"searched losses have a standard deviation of {points(between)} points; {moved} points either way."
+def _agreement(one: dict[str, Table]) -> str:
+    found = {kind: _order(one, kind, "searched") for kind in KINDS[:2]}
+    both = _order(one, *KINDS[:2])
+    return (
+        f"default and published settings order losses alike ({both:+.2f}), searched ones do not "
+        f"({found['default']:+.2f} and {found['published']:+.2f})"
     )
-    return Answer(data=data, verdict=verdict, sentence=sentence)
+
+
+def _answer(data: str, parts: _Parts, one: dict[str, Table]) -> Answer:
+    sentence = (
+        f"Settings make {100 * parts.share:.0f} % of the variance, interval [{100 * parts.low:.0f}, "
+        f"{100 * parts.high:.0f}] %: standard deviations of {points(parts.settings)} points of MAP@R within a loss and "
+        f"{points(parts.loss)} between losses; {_moved(one)} points either way. Settings alone would put the best "
+        f"of 25 "
+        f"equal losses {points(parts.luck)} points above their median."
+    )
+    return Answer(data=data, verdict=verdict_of(holds=parts.low > 0.5, fails=parts.high < 0.5), sentence=sentence)
 
 
 def _table(tables: dict[str, dict[str, Table]]) -> str:
@@ -141,13 +200,18 @@ def _table(tables: dict[str, dict[str, Table]]) -> str:
     return table(["loss, test MAP@R", *KINDS], rows)
 
 
+def _order(one: dict[str, Table], first: str, second: str) -> float:
+    shared = [loss for loss in one[first] if loss in one[second]]
+    both = [[_mean(one, kind, loss) or 0.0 for loss in shared] for kind in (first, second)]
+    return float(stats.spearmanr(*both).statistic)
+
+
 def _orders(tables: dict[str, dict[str, Table]]) -> str:
-    rows = []
-    for data, one in tables.items():
-        for kind in KINDS[:2]:
-            shared = [loss for loss in one["searched"] if loss in one[kind]]
-            both = [[_mean(one, name, loss) or 0.0 for loss in shared] for name in (kind, "searched")]
-            rows.append([f"{SHORT[data]}, {kind} and searched", f"{stats.spearmanr(*both).statistic:+.2f}"])
+    rows = [
+        [f"{SHORT[data]}, {first} and {second}", f"{_order(one, first, second):+.2f}"]
+        for data, one in tables.items()
+        for first, second in combinations(KINDS, 2)
+    ]
     return table(["settings", "Spearman's correlation of the losses' order"], rows)
 
 
