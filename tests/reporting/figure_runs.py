@@ -1,12 +1,27 @@
 """Runs by hand for the tests of figures: one score each, and what else a figure reads."""
 
 from dataclasses import replace
+from pathlib import Path
 
-from fairground.records.record import RunRecord, Score
+import numpy as np
+
+from fairground.records import RunFolder, RunRecord, Score, write_arrays
 from fairground.reporting import FigureInputs, ResultTable, RunSet
 from tests.records.factory import hashed, make_record
 
 KEY = ("icons", "laptop")
+
+
+def toys(home: Path) -> tuple[list[RunRecord], dict[str, RunFolder]]:
+    """Two toy spaces with the same recall@1 and another map@r, and the folders of their points."""
+    records, folders = [], {}
+    for space, score in (("bands", 0.7), ("stripes", 0.3)):
+        record = changed(run("contrastive", 1.0, **{"map@r": score}), data={"name": "toy_spaces", "space": space})
+        records.append(record)
+        folders[record.name] = RunFolder(home, record.name).make()
+        points = np.random.default_rng(0).random((20, 2))
+        write_arrays(folders[record.name].embeddings, {"embeddings": points, "labels": np.repeat([4, 5], 10)})
+    return records, folders
 
 
 def inputs(records: list[RunRecord], *, folders=None, trials=None) -> FigureInputs:

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from fairground.records.record import RunRecord, Score
-from fairground.reporting import FigureInputs, ResultTable, RunSet, comparison_text, heading, headline_of, show, unit
+from fairground.reporting import ResultTable, comparison_text, heading, headline_of, show, unit
 from fairground.reporting.figures import improvement, metric_agreement, scores_and_ranks, search_surfaces
 from fairground.reporting.table_formats import text
 from tests.records.factory import make_record
+from tests.reporting.figure_runs import inputs
 
 LOWER = ("eer", "fnmr", "fnmr@fmr=0.01")
 HIGHER = ("roc_auc", "purity", "precision@c", "AUROC", "R@1", "nmi", "map@r")
@@ -19,14 +20,9 @@ LOW, MIDDLE, HIGH = (0.10, 0.11, 0.12), (0.20, 0.21, 0.225), (0.30, 0.31, 0.32)
 
 def runs(loss: str, values: tuple[float, ...], metric: str, higher_is_better: bool | None = None) -> list[RunRecord]:
     made = [make_record(loss=loss, settings={"margin": values[0]}, seed=seed) for seed in range(len(values))]
-    return [
-        replace(
-            run,
-            spec={**run.spec, "evaluation": {"metrics": [metric], "select_by": metric}},
-            scores=(Score(metric=metric, split="test", value=value, higher_is_better=higher_is_better),),
-        )
-        for run, value in zip(made, values, strict=True)
-    ]
+    scored = [Score(metric=metric, split="test", value=value, higher_is_better=higher_is_better) for value in values]
+    spec = {"evaluation": {"metrics": [metric], "select_by": metric}}
+    return [replace(run, spec={**run.spec, **spec}, scores=(x,)) for run, x in zip(made, scored, strict=True)]
 
 
 def three(metric: str, higher_is_better: bool | None = None) -> list[RunRecord]:
@@ -68,11 +64,6 @@ def test_a_tie_and_a_single_seed_name_the_lowest_where_less_is_better():
     assert headline_of(alone).startswith("a has the lowest score, EER 10.00 %")
 
 
-def inputs(records: list[RunRecord]) -> FigureInputs:
-    runs_of = RunSet(records=tuple(records))
-    return FigureInputs(key=("icons", "laptop"), runs=runs_of, table=ResultTable.from_records(records))
-
-
 def test_ranks_begin_with_the_best():
     lower, higher = (scores_and_ranks.critical_difference(inputs(three(metric))) for metric in ("eer", "roc_auc"))
     assert [row[0] for row in lower.numbers] == ["margin", "triplet", "contrastive"]
@@ -85,14 +76,12 @@ def test_metrics_that_agree_name_one_leader_whichever_way_is_better():
         replace(run, scores=(*run.scores, Score(metric="map@r", split="test", value=1 - run.scores[0].value)))
         for run in three("eer")
     ]
-    found = inputs(records)
-    assert "All name the same leader" in metric_agreement.metrics_apart(found).sentence
+    assert "All name the same leader" in metric_agreement.metrics_apart(inputs(records)).sentence
 
 
 def test_the_best_value_of_a_setting_is_the_one_with_the_lowest_score():
     records = [*runs("triplet", LOW, "eer"), *runs("triplet", HIGH, "eer")]
-    found = inputs(records)
-    (one,), _ = search_surfaces.sensitivities_of(found)
+    (one,), _ = search_surfaces.sensitivities_of(inputs(records))
     assert (one.setting, one.best[0]) == ("loss.margin", LOW[0])
 
 

@@ -66,20 +66,12 @@ def test_a_live_report_is_the_page_of_the_command_with_one_script_more():
     assert plain[plain.index("<main") : plain.index("</main>")] == live[live.index("<main") : live.index("</main>")]
 
 
-def test_there_is_nothing_but_the_pages(home):
+def test_nothing_but_the_pages_is_served_nothing_but_reading_answered_and_other_hosts_are_refused(home):
     with watching(home) as server:
         for path in ("/index.sqlite", "/runs/", "/../index.sqlite", "/study/", "/x"):
             assert get(server, path)[0] == 404
-
-
-def test_nothing_but_reading_is_answered(home):
-    with watching(home) as server:
         assert get(server, method="HEAD")[2] == ""
         assert {get(server, method=method)[0] for method in ("POST", "PUT", "DELETE")} == {501}
-
-
-def test_names_of_other_machines_are_refused_and_the_address_is_local_by_default(home):
-    with watching(home) as server:
         assert (server.is_local, server.url) == (True, f"http://127.0.0.1:{server.server_port}/")
         for name in ("evil.example", "127.0.0.1.evil.example", "", "[::1"):
             assert get(server, host=name)[0] == 421

@@ -7,19 +7,17 @@ import numpy as np
 import pytest
 
 from fairground.papers.claims import claimed_gain, claims_on
-from fairground.records import EpochRow, RunFolder, Score, write_arrays
+from fairground.records import EpochRow, Score
 from fairground.reporting.figures import improvement, metric_agreement
 from fairground.reporting.result_table import ResultTable
-from tests.reporting.figure_runs import changed, inputs, run
+from tests.reporting.figure_runs import changed, inputs, run, toys
 
 
 def test_claims_are_those_of_papers_and_not_of_comparisons():
     on_cub = claims_on("cub200")
     # MLRC's supplementary page: ten papers report the contrastive loss on CUB, ten the triplet loss.
-    assert [(claim.label, claim.year, claim.n_papers) for claim in on_cub] == [
-        ("contrastive*", 2006, 10),
-        ("triplet*", 2006, 11),
-    ]
+    claimed = [("contrastive*", 2006, 10), ("triplet*", 2006, 11)]
+    assert [(claim.label, claim.year, claim.n_papers) for claim in on_cub] == claimed
     assert on_cub[0].value == pytest.approx((26.4 * 5 + 27.2 * 3 + 32.8 + 55) / 10)
     on_sop = {claim.label: (claim.year, claim.value) for claim in claims_on("sop")}
     # Roth's table 3, as the methods' own publications print them.
@@ -38,11 +36,8 @@ def test_what_papers_claim_to_gain_by_hand():
 
 
 def test_progress_is_drawn_for_precision_and_for_map_at_r_with_claims_on_the_first_alone():
-    records = [
-        run("contrastive", 0.5, **{"map@r": 0.2}),
-        run("triplet", 0.4, **{"map@r": 0.3}),
-        run("margin", 0.7, **{"map@r": 0.4}),
-    ]
+    scores = {"contrastive": (0.5, 0.2), "triplet": (0.4, 0.3), "margin": (0.7, 0.4)}
+    records = [run(loss, recall, **{"map@r": at_r}) for loss, (recall, at_r) in scores.items()]
     made = replace(inputs(records), key=("sop", "laptop"))
     figure = improvement.over_time(made)
     assert figure.columns == ("what", "year", "Recall@1", "MAP@R")
@@ -112,14 +107,7 @@ def test_autocorrelation_is_the_mean_over_runs_of_what_they_stored():
 
 
 def test_toy_spaces_are_drawn_with_their_values(tmp_path):
-    records, folders = [], {}
-    for space, score in (("bands", 0.7), ("stripes", 0.3)):
-        made = run("contrastive", 1.0, **{"map@r": score})
-        record = changed(made, data={"name": "toy_spaces", "space": space})
-        records.append(record)
-        folders[record.name] = RunFolder(tmp_path, record.name).make()
-        points = np.random.default_rng(0).random((20, 2))
-        write_arrays(folders[record.name].embeddings, {"embeddings": points, "labels": np.repeat([4, 5], 10)})
+    records, folders = toys(tmp_path)
     made = replace(inputs(records, folders=folders), key=("toy_spaces", "features"))
     figure = metric_agreement.toy_spaces(made)
     assert figure.columns == ("space", "Recall@1", "MAP@R")
@@ -135,19 +123,12 @@ def test_years_are_those_of_mlrcs_table_and_else_of_the_publication():
     assert improvement.year_of("no_such_loss") is None
     records = [run("contrastive", 0.5), run("triplet", 0.4), run("triplet", 0.6, miner="semihard"), run("margin", 0.7)]
     found = improvement.dated_of(inputs(records), "recall@1")
-    assert [(name.split()[0], year, *map(round, scores)) for year, name, scores in found] == [
-        ("contrastive", 2006, 50),
-        ("triplet", 2006, 40),
-        ("triplet", 2006, 60),
-        ("margin", 2017, 70),
-    ]
+    dated = [("contrastive", 2006, 50), ("triplet", 2006, 40), ("triplet", 2006, 60), ("margin", 2017, 70)]
+    assert [(name.split()[0], year, *map(round, scores)) for year, name, scores in found] == dated
     # Of very many methods the best with each loss.
     many = [*records, *(run("margin", 0.1, miner="rho_distance", p=p / 100) for p in range(20))]
-    assert [name for _, name, _ in improvement.dated_of(inputs(many), "recall@1")] == [
-        "contrastive",
-        "triplet",
-        "margin",
-    ]
+    best = [name for _, name, _ in improvement.dated_of(inputs(many), "recall@1")]
+    assert best == ["contrastive", "triplet", "margin"]
 
 
 def test_the_slope_of_a_line_with_its_interval_by_hand():

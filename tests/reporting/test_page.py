@@ -11,11 +11,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from fairground.errors import DamageWarning, InputError
+from fairground.errors import DamageWarning
 from fairground.records import RunFolder, write_arrays
-from fairground.reporting import RunSet, build_page, page_text, picture, with_ensembles_apart
+from fairground.reporting import RunSet, build_page, page_text, with_ensembles_apart
 from fairground.spec import load_study
-from tests.records.factory import hashed, make_record
+from tests.records.factory import make_record
+from tests.reporting.figure_runs import changed
 from tests.reporting.fixtures import HOSTILE, make_study, write_gallery
 
 
@@ -154,22 +155,9 @@ def test_one_gallery_a_method_and_no_more_than_a_page_can_carry(tmp_path, monkey
     assert "3 more galleries are not shown" in text
 
 
-def test_no_record_is_no_report(tmp_path):
-    with pytest.raises(InputError, match="needs at least one record; got none"):
-        build_page(RunSet(records=()), out=tmp_path / "page.html")
-
-
-def test_the_picture_is_one_file(tmp_path):
-    assert picture(make_study(), tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
-    assert picture([make_record(state="failed", epochs=0)], tmp_path / "none.svg").exists()
-
-
 def test_a_large_study_is_built_quickly_and_stays_light(tmp_path):
-    records = [
-        make_record(loss=f"method_{i}", seed=seed, level=0.2 + i / 300, epochs=5)
-        for i in range(50)
-        for seed in range(10)
-    ]
+    levels = {f"method_{i}": 0.2 + i / 300 for i in range(50)}
+    records = [make_record(loss=x, seed=seed, level=levels[x], epochs=5) for x in levels for seed in range(10)]
     began = time.process_time()
     text = page_of(records, tmp_path)
     assert time.process_time() - began < 20
@@ -179,29 +167,13 @@ def test_a_large_study_is_built_quickly_and_stays_light(tmp_path):
 
 @pytest.mark.usefixtures("without_figures")
 def test_runs_that_may_not_be_compared_are_marked_and_nobody_is_called_better(tmp_path):
-    wide = [make_record(loss="margin", seed=seed, level=0.9) for seed in range(3)]
-    wide = [replace(run, spec={**run.spec, "head": {"name": "linear", "embedding_dim": 512}}) for run in wide]
-    text = Reader(page_of([*make_study(), *(replace(run, method="m" * 12) for run in wide)], tmp_path)).text()
+    wide = [changed(make_record(loss="margin", seed=n, level=0.9), head__embedding_dim=512) for n in range(3)]
+    text = Reader(page_of([*make_study(), *wide], tmp_path)).text()
     assert "No method can be called better: these 5 methods differ in more than what is compared" in text
     assert "[unfair] margin" in text
     assert "⚠ embedding_dim:" in text
     assert "is best" not in text
     assert "★" not in text
-
-
-@pytest.mark.usefixtures("without_figures")
-def test_folds_are_averaged_and_every_run_is_still_listed(tmp_path):
-    records = []
-    for loss, level in (("triplet", 0.3), ("margin", 0.5)):
-        for seed in range(3):
-            for fold in range(2):
-                run = make_record(loss=loss, seed=seed, level=level)
-                spec = {**run.spec, "split": {"name": "class_folds", "fold": fold}}
-                records.append(replace(run, name=hashed(spec), method=hashed(spec | {"seed": 0}), spec=spec))
-    text = Reader(page_of(records, tmp_path, names={records[0].method: "our triplet"})).text()
-    assert "Which of these 2 methods" in text
-    assert "our triplet" in text
-    assert "All 12 runs" in text
 
 
 @pytest.mark.usefixtures("without_figures")
@@ -215,36 +187,21 @@ def test_runs_of_a_papers_protocol_stand_beside_its_numbers(tmp_path):
 
 @pytest.mark.usefixtures("without_figures")
 def test_a_study_of_folds_says_which_headline_is_of_which_models_counts_methods_once_and_links_once(tmp_path):
-    folds = [make_fold(loss, seed, fold) for loss in ("contrastive", "triplet") for seed in range(3) for fold in (0, 1)]
-    joined = [
-        replace(
-            record,
-            name=f"{record.name[:-1]}j",
-            method=f"{record.method[:-1]}j",
-            spec=record.spec | {"ensemble": "concatenated"},
-        )
-        for record in folds[::2]
-    ]
+    runs = [make_record(loss=loss, seed=seed) for loss in ("contrastive", "triplet") for seed in range(3)]
+    folds = [changed(run, split={"name": "class_folds", "n_folds": 2, "fold": fold}) for run in runs for fold in (0, 1)]
+    joined = [changed(record, ensemble="concatenated") for record in folds[::2]]
     records = with_ensembles_apart([*folds, *joined])
-    reader = Reader(page_of(records, tmp_path))
+    reader = Reader(page_of(records, tmp_path, names={folds[0].method: "our classic"}))
     text = reader.text()
     assert text.count("Which of these 2 methods best retrieves unseen classes of icons?") == 2
     assert text.count("(separated models: the mean over the fold models of a repeat)") == 1
     assert text.count("(concatenated models: the fold models of a repeat joined into one)") == 1
-    counts = re.search(r"(\d+) methods|methods (\d+)", text)
-    assert counts is not None
-    assert "2" in counts.groups()
+    assert re.search("2 methods|methods 2", text)
     links = [attributes["href"] for tag, attributes in reader.tags if tag == "a" and "href" in attributes]
     navigation = links[1 : links.index("#provenance") + 1]
     assert len(navigation) == len(set(navigation))
-    assert "icons, separated models" in text
-    assert "icons, concatenated models" in text
-
-
-def make_fold(loss, seed, fold):
-    made = make_record(loss=loss, seed=seed, level=0.3 + 0.1 * (loss == "triplet"))
-    spec = {**made.spec, "split": {"name": "class_folds", "n_folds": 2, "fold": fold}}
-    return replace(made, name=hashed(spec), method=hashed(spec | {"seed": 0}), spec=spec)
+    for words in ("icons, separated models", "icons, concatenated models", "our classic", "All 18 runs"):
+        assert words in text
 
 
 def test_single_runs_have_no_interval_and_untrained_networks_no_training(tmp_path, without_figures):
@@ -253,8 +210,7 @@ def test_single_runs_have_no_interval_and_untrained_networks_no_training(tmp_pat
     assert "hold at once" not in single
     trained = [make_record(seed=seed) for seed in range(2)]
     assert "of training" in Reader(page_of(trained, tmp_path)).text()
-    untrained = [replace(record, spec={**record.spec, "training": {"epochs": 0}}) for record in trained]
-    text = Reader(page_of(untrained, tmp_path)).text()
+    text = Reader(page_of([changed(record, training__epochs=0) for record in trained], tmp_path)).text()
     assert "of measuring" in text
     assert "of training" not in text
 
@@ -289,8 +245,7 @@ def test_garbage_files_are_left_out_and_said(tmp_path):
 
 @pytest.mark.usefixtures("without_figures")
 def test_unfinished_studies_have_a_page_too(tmp_path):
-    text = Reader(
-        page_of([make_record(state="failed", epochs=0), make_record(seed=1, state="diverged")], tmp_path)
-    ).text()
+    unfinished = [make_record(state="failed", epochs=0), make_record(seed=1, state="diverged")]
+    text = Reader(page_of(unfinished, tmp_path)).text()
     assert "No run has finished, so there is no result yet." in text
     assert "diverged at step 17" in text

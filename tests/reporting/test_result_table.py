@@ -8,7 +8,10 @@ from fairground.comparison.fold_averages import join_folds
 from fairground.records.record import RunRecord, Score
 from fairground.reporting import ResultTable, headline_of
 from fairground.reporting import table_formats as formats
-from tests.records.factory import hashed, make_record
+from fairground.reporting.run_set import methods_of
+from fairground.spec.run_names import flatten
+from tests.records.factory import make_record, make_spec
+from tests.reporting.figure_runs import changed
 from tests.reporting.fixtures import HOSTILE, make_study
 
 
@@ -61,12 +64,8 @@ def test_validation_scores_are_shown_while_the_test_split_is_sealed():
 
 
 def test_unfinished_runs_are_counted_and_a_method_without_a_finished_one_comes_last():
-    study = [
-        *runs("a", 0.5, 0.6),
-        make_record(loss="a", seed=2, state="diverged"),
-        make_record(loss="b", state="failed"),
-    ]
-    table = ResultTable.from_records(study)
+    lost = [make_record(loss="a", seed=2, state="diverged"), make_record(loss="b", state="failed")]
+    table = ResultTable.from_records([*runs("a", 0.5, 0.6), *lost])
     assert [(row.label, row.n_done, row.n_runs) for row in table.rows] == [("a", 2, 3), ("b", 0, 1)]
     text = formats.text(table)
     assert "2 of 3" in text
@@ -79,10 +78,7 @@ def test_numbers_are_written_the_same_everywhere():
     assert "51.00 ± 2.51 ★" in formats.text(table)
     assert "| a | 3 | 51.00 ± 2.51 ★ |" in formats.markdown(table)
     assert r"a & 3 & $\mathbf{51.00 \pm 2.51}$ \\" in formats.latex(table)
-    assert (
-        "in per cent, mean ± half of the 95 % interval, over 3 seeds. Marks are for MAP@R: ★ best (significantly "
-        "better than, or equivalent to, all others)." in (formats.caption(table))
-    )
+    assert "over 3 seeds. Marks are for MAP@R: ★ best (significantly better than, " in formats.caption(table)
 
 
 def test_csv_keeps_every_digit_and_reads_back():
@@ -133,13 +129,10 @@ def test_best_epochs_are_shown_as_mean_and_population_deviation():
 
 
 def test_folds_that_chose_different_epochs_have_no_best_epoch_between_them():
-    def fold(number: int, epoch: int):
-        made = make_record(seed=0)
-        spec = {**made.spec, "split": {"name": "class_folds", "fold": number, "n_folds": 2}}
-        return replace(made, name=hashed(spec), spec=spec, best_epoch=epoch)
-
-    assert join_folds([fold(0, 3), fold(1, 5)])[0].best_epoch is None
-    assert join_folds([fold(0, 3), fold(1, 3)])[0].best_epoch == 3
+    folds = [changed(make_record(), split={"name": "class_folds", "fold": n, "n_folds": 2}) for n in (0, 1)]
+    for epochs, best in (((3, 5), None), ((3, 3), 3)):
+        chosen = [replace(run, best_epoch=epoch) for run, epoch in zip(folds, epochs, strict=True)]
+        assert join_folds(chosen)[0].best_epoch == best
 
 
 def test_nothing_finished_is_a_table_without_columns():
@@ -148,3 +141,41 @@ def test_nothing_finished_is_a_table_without_columns():
     assert "0 of 1" in formats.text(table)
     for write in (formats.markdown, formats.csv_text, formats.latex):
         assert write(table)
+
+
+def labels(records, names=None) -> list[str]:
+    return [method.label for method in methods_of(records, names)]
+
+
+def test_a_method_is_called_by_its_loss_and_then_by_what_tells_it_apart():
+    found = ["contrastive", "triplet", "triplet + distance_weighted", "margin + distance_weighted"]
+    assert labels(make_study()) == found
+    alike = [make_record(settings={"margin": margin, "power": 1}) for margin in (0.1, 0.2)]
+    assert labels(alike) == ["triplet, loss.margin=0.1", "triplet, loss.margin=0.2"]
+    assert labels([make_record()]) == ["triplet"]
+    study = make_study()
+    assert labels(study, {study[0].method: "our baseline"})[0] == "our baseline"
+
+
+def test_a_method_has_its_seeds_in_order_and_what_differs_from_others():
+    (alone,) = methods_of([make_record(seed=seed) for seed in (2, 0, 1)])
+    assert [record.spec["seed"] for record in alone.records] == [0, 1, 2]
+    assert alone.differences == {}
+    method = methods_of(make_study())[2]
+    assert method.differences == {"loss": "triplet", "miner": "distance_weighted", "loss.margin": "0.2"}
+
+
+def test_a_spec_is_flattened_without_its_seed():
+    flat = flatten(make_spec(miner=None))
+    assert flat["loss"] == "triplet"
+    assert flat["loss.margin"] == "0.1"
+    assert flat["miner"] == "none"
+    assert flat["evaluation.metrics"].startswith("recall@1, recall@2")
+    assert "seed" not in flat
+    assert flatten({"a": {"name": "x", "on": True, "many": [1, 2.5]}}) == {"a": "x", "a.on": "true", "a.many": "1, 2.5"}
+
+
+def test_a_network_that_is_not_trained_is_called_frozen_and_changes_nobody_elses_name():
+    identity, pca = (changed(make_record(), training={"epochs": 0}, head={"name": h}) for h in ("identity", "pca"))
+    assert labels([*make_study(), identity])[-2:] == ["margin + distance_weighted", "frozen small_conv"]
+    assert labels([identity, pca]) == ["frozen small_conv + identity", "frozen small_conv + pca"]

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from fairground.comparison.comparison_result import correlation_interval
-from fairground.records import RunFolder, write_arrays
 from fairground.reporting import FigureInputs, RunSet, figures_of, inputs_of, page_text
 from fairground.reporting.figures import effects_of_settings, embedding_structure, regularisation, search_surfaces
 from fairground.spec import load_study
 from fairground.studies.trials import Trial
-from tests.reporting.figure_runs import changed, inputs, run
+from tests.reporting.figure_runs import changed, inputs, run, toys
 
 
 def of_kind(kind: str, records, *, methods=("loss=a",), names=None, folders=None) -> RunSet:
@@ -111,13 +110,7 @@ def test_a_correlation_has_an_interval_over_methods():
 
 
 def toy(tmp_path, kind: str) -> RunSet:
-    records, folders = [], {}
-    for space, score in (("bands", 0.7), ("stripes", 0.3)):
-        record = changed(run("contrastive", 1.0, **{"map@r": score}), data={"name": "toy_spaces", "space": space})
-        records.append(record)
-        folders[record.name] = RunFolder(tmp_path, record.name).make()
-        points = np.random.default_rng(0).random((20, 2))
-        write_arrays(folders[record.name].embeddings, {"embeddings": points, "labels": np.repeat([4, 5], 10)})
+    records, folders = toys(tmp_path)
     names = {record.method: record.spec["data"]["space"] for record in records}
     return of_kind(kind, records, methods=["data.space=bands"], names=names, folders=folders)
 

@@ -12,11 +12,8 @@ ILL = {
         *("optimiser.lr=0.01", "training.batches_per_epoch=60", "training.epochs=2"),
     ),
     "no_active_tuples": (
-        "loss=triplet",
-        "miner=all_semihard",
-        "loss.margin=-0.2",
-        "training.batches_per_epoch=60",
-        "training.epochs=1",
+        *("loss=triplet", "miner=all_semihard", "loss.margin=-0.2"),
+        *("training.batches_per_epoch=60", "training.epochs=1"),
     ),
     "exploding_norms": ("loss=contrastive", "optimiser.lr=10", "training.batches_per_epoch=20"),
     "dead_proxies": ("loss=sub_centre_arc_face", "loss.n_centres=8", "training.batches_per_epoch=12"),

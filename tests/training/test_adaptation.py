@@ -38,8 +38,7 @@ def features(tmp_path):
 
 
 @pytest.fixture
-def photographs(tmp_path, monkeypatch):
-    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
+def photographs(tmp_path):
     root = class_folders(tmp_path / "photos", [f"class {number}" for number in range(8)], per_class=4)
     base = {"data.root": str(root), "split": "random_halves", **PHOTOGRAPHS}
     bench = Workbench(load_run(protocol="photographs", overrides=base), is_small=False)
@@ -122,8 +121,7 @@ def test_the_complete_network_is_trained_on_images(photographs):
 
 
 @pytest.fixture
-def made(tmp_path, monkeypatch):
-    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
+def made(tmp_path):
     root = class_folders(tmp_path / "photos", [f"class {number}" for number in range(8)], per_class=20)
     base = {"data.root": str(root), "split": "random_halves", **PHOTOGRAPHS}
     return root, lambda: Workbench(load_run(protocol="photographs", overrides=base), is_small=False)

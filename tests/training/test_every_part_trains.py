@@ -5,11 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairground.errors import DataError
-from fairground.spec import list_room, load_run, parse_overrides
-from fairground.training.run import run
+from fairground.spec import list_room
 from tests.training.stopping import stop_and_resume
-from tests.training.tiny import TINY, tiny
+from tests.training.tiny import TINY, spec_of, tiny
 
 #: what a part needs beside its name
 COMPANIONS = {
@@ -48,10 +46,4 @@ def test_every_trunk_trains_and_resumes(trunk: str, tmp_path: Path) -> None:
     words = [word for word in TINY if not word.startswith(("trunk.", "training."))]
     words += ["data.n_classes=8", "data.per_class=4", "data.size=32", "optimiser.name=sgd", "training.epochs=1"]
     words += ["training.batch_size=8", "training.batches_per_epoch=2", "training.freeze_batch_norm=stats"]
-    said = {word.partition("=")[0]: word for word in (*words, f"trunk={trunk}", *TRUNKS.get(trunk, ()))}
-    stop_and_resume(load_run(overrides=parse_overrides(list(said.values()))), tmp_path, 1)
-
-
-def test_a_sampler_of_super_classes_needs_them(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="sampler hierarchical needs super-classes, and the data set has none"):
-        run(tiny("sampler=hierarchical"), home=tmp_path)
+    stop_and_resume(spec_of(*words, f"trunk={trunk}", *TRUNKS.get(trunk, ())), tmp_path, 1)

@@ -7,22 +7,16 @@ import pytest
 import torch
 
 from fairground.errors import InputError
-from fairground.spec import RunSpec, load_run, parse_overrides
 from fairground.training.assemble import assemble, start_head
 from fairground.training.run import run
 from tests.training.stopping import stop_and_resume
-from tests.training.tiny import TINY
+from tests.training.tiny import TINY, spec_of
 
-
-def spec_of(*overrides: str) -> RunSpec:
-    words = [word for word in TINY if not word.startswith("head.")]
-    return load_run(
-        overrides=parse_overrides(list({word.partition("=")[0]: word for word in (*words, *overrides)}.values()))
-    )
+HEADLESS = [word for word in TINY if not word.startswith("head.")]
 
 
 def test_a_pca_head_gives_centred_uncorrelated_embeddings_of_the_training_split() -> None:
-    parts = assemble(spec_of("head=pca", "head.embedding_dim=6"))
+    parts = assemble(spec_of(*HEADLESS, "head=pca", "head.embedding_dim=6"))
     start_head(parts)
     model = parts.model.eval()
     with torch.no_grad():
@@ -34,7 +28,7 @@ def test_a_pca_head_gives_centred_uncorrelated_embeddings_of_the_training_split(
 
 
 def test_a_head_that_starts_from_the_data_survives_a_stop(tmp_path: Path) -> None:
-    stop_and_resume(spec_of("head=pca", "head.embedding_dim=6", "training.epochs=1"), tmp_path, 2)
+    stop_and_resume(spec_of(*HEADLESS, "head=pca", "head.embedding_dim=6", "training.epochs=1"), tmp_path, 2)
 
 
 def test_features_without_a_head_can_be_measured_but_not_trained(tmp_path: Path) -> None:
@@ -42,9 +36,9 @@ def test_features_without_a_head_can_be_measured_but_not_trained(tmp_path: Path)
     np.savez(tmp_path / "made.npz", features=rows, labels=np.arange(64) // 4)
     words = ["data=features", f"data.path={tmp_path / 'made.npz'}", "trunk=features", "transform=plain"]
     words += ["head=identity", "training.batch_size=8", "sampler.per_class=2"]
-    spec = load_run(overrides=parse_overrides([*words, "training.epochs=1"]))
+    spec = spec_of(*words, "training.epochs=1")
     with pytest.raises(InputError, match=r"trunk features with head identity has no weights to train.*epochs=0"):
         assemble(spec)
-    record = run(load_run(overrides=parse_overrides([*words, "training.epochs=0"])), home=tmp_path)
+    record = run(spec_of(*words, "training.epochs=0"), home=tmp_path)
     assert record.state == "done"
     assert record.score("recall@1", "test") is not None

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from pytorch_metric_learning import losses as pml_losses
 from torch import Tensor, nn
 from torch.utils.data import BatchSampler, Dataset, RandomSampler, TensorDataset
 
@@ -17,6 +18,7 @@ from fairground.errors import InputError
 from fairground.loading.object_dataset import ObjectDataset
 from fairground.records.training_events import BatchTrained, EpochEnded
 from fairground.spec import RunSpec, load_run, parse_overrides
+from fairground.training.outside_parts import ExternalLoss
 from fairground.training.python_objects import digest_of, name_of_object
 from fairground.training.run import run
 from tests.training.tiny import tiny_words
@@ -91,11 +93,11 @@ def halved(image: Image.Image) -> Tensor:
 
 def spec_of(words: list[str]) -> RunSpec:
     """Return the tiny spec without settings that an outside trunk or head does not have."""
-    said = {word.partition("=")[0]: word for word in tiny_words("training.epochs=1", *words)}
-    for part, setting in (("trunk", "trunk.widths"), ("head", "head.embedding_dim")):
-        if part in said:
-            del said[setting]
-    return load_run(overrides=parse_overrides(said.values()))
+    said = tiny_words("training.epochs=1", *words)
+    gone = {"trunk": "trunk.widths=", "head": "head.embedding_dim="}
+    for part in {word.partition("=")[0] for word in said} & set(gone):
+        said = [word for word in said if not word.startswith(gone[part])]
+    return load_run(overrides=parse_overrides(said))
 
 
 @pytest.mark.parametrize(
@@ -106,6 +108,11 @@ def spec_of(words: list[str]) -> RunSpec:
         ["head=torch.nn:Linear", "head.out_features=5"],
         [f"loss={HERE}:pull", "loss.weight=0.5", f"sampler={HERE}:random_batches"],
         ["loss=triplet", f"miner={HERE}:first_triplets", f"transform={HERE}:halved"],
+        ["loss=pytorch_metric_learning.losses:ArcFaceLoss", "loss.margin=20"],
+        ["loss=pytorch_metric_learning.losses:TripletMarginLoss", "miner=distance_weighted"],
+        ["miner=pytorch_metric_learning.miners:DistanceWeightedMiner", "loss=triplet"],
+        ["loss=tests.training.ill_losses:OneSidedLoss"],
+        [f"loss={HERE}:Spread", "loss.weight=0.5"],
     ],
     ids=lambda words: words[0],
 )
@@ -123,6 +130,10 @@ def test_a_plain_part_by_dotted_path_trains_and_repeats(words: list[str], tmp_pa
         (["loss=shutil:rmtree", "loss.path=nowhere"], "loss=shutil:rmtree is not a loss"),
         (["loss=subprocess:run"], "loss=subprocess:run is not a loss"),
         (["optimiser=torch.optim:NAdam", "optimiser.beta=1"], "no setting 'optimiser.beta'. Did you mean 'betas'?"),
+        (
+            ["loss=pytorch_metric_learning.losses:CircleLoss", "loss.gama=3"],
+            "'loss.gama'. Did you mean 'gamma'?",
+        ),
         (["optimiser=subprocess:Popen"], "is not an optimiser: it must be torch's Optimizer"),
         (["trunk=torch.nn:Linear", "trunk.in_features=9", "trunk.out_features=2"], "trunk Linear gave no feature"),
         (["head=torch.nn:Unflatten", "head.dim=1", "head.unflattened_size=[2, 2]"], "head Unflatten must turn"),
@@ -197,17 +208,8 @@ def test_one_picture_is_the_same_from_every_kind_of_data(kind: str, tmp_path: Pa
         "paths": (paths, labels),
         "pictures": rows,
         "hugging face": _Table(rows, names),
-        "folder": SimpleNamespace(
-            samples=list(zip(map(str, paths), labels, strict=True)),
-            classes=names,
-            transform=None,
-            target_transform=None,
-        ),
+        "folder": _Folder(paths, rows, names),
     }
-    if kind == "folder":
-        given[kind] = type(
-            "Folder", (), {**vars(given[kind]), "__len__": lambda _: 96, "__getitem__": rows.__getitem__}
-        )()
     table = ObjectDataset(given[kind]).load()
     assert table.labels.tolist() == labels
     assert table.class_names == tuple(names if kind in ("hugging face", "folder") else map(str, range(12)))
@@ -218,6 +220,15 @@ def test_one_picture_is_the_same_from_every_kind_of_data(kind: str, tmp_path: Pa
         crop = table.images.crops(np.array([row]), np.array([[1, 1, 9, 9]]), 8)
         assert crop.shape == (1, 3, 8, 8)
         assert crop.unique().tolist() == [row * 2]
+
+
+class _Folder(Rows):
+    """What a folder of torchvision shows of itself."""
+
+    def __init__(self, paths: list[Path], rows: Rows, names: list[str]) -> None:
+        super().__init__(rows.sizes)
+        self.samples = [(str(path), rows[row][1]) for row, path in enumerate(paths)]
+        self.classes, self.transform, self.target_transform = names, None, None
 
 
 class _Table:
@@ -271,3 +282,9 @@ def test_a_pair_of_transforms_trains_and_evaluates(tmp_path: Path) -> None:
     found = fg.train(data=Rows(), trunk=Net, transform=pair, loss="contrastive", home=tmp_path, **SMALL)
     assert found.state == "done"
     assert set(seen) == {(name, (side, side)) for name in ("train", "test") for side in (16, 20)}
+
+
+def test_an_outside_loss_gives_what_it_gives_by_itself() -> None:
+    embeddings, labels = torch.randn(12, 4), torch.arange(12) // 3
+    ours = ExternalLoss(module=pml_losses.ContrastiveLoss())(embeddings, labels)
+    assert torch.allclose(ours, fg.losses.ContrastiveLoss()(embeddings, labels))

@@ -7,20 +7,14 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.records.run_folder import RunFolder
-from fairground.spec import load_run, parse_overrides
 from fairground.training.run import run
 from tests.datasets import pictures
+from tests.training.tiny import spec_of
 
 SMALL = (
-    "transform=plain",
-    "transform.side=16",
-    "transform.shorter_side=16",
-    "trunk.widths=[8, 16]",
-    "head.embedding_dim=8",
-    "sampler.per_class=2",
-    "training.batch_size=4",
-    "training.epochs=1",
-    "training.batches_per_epoch=3",
+    *("transform=plain", "transform.side=16", "transform.shorter_side=16", "trunk.widths=[8, 16]"),
+    *("head.embedding_dim=8", "sampler.per_class=2"),
+    *("training.batch_size=4", "training.epochs=1", "training.batches_per_epoch=3"),
 )
 
 
@@ -30,12 +24,10 @@ def text(path):
 
 def run_on(home, *words):
     """Return the record of a tiny run, the words coming after the tiny settings."""
-    said = {word.partition("=")[0]: word for word in (*SMALL, *words)}
-    return run(load_run(overrides=parse_overrides(list(said.values()))), home=home / "runs")
+    return run(spec_of(*SMALL, *words), home=home / "runs")
 
 
-def test_images_prepared_once_give_the_same_digits_where_the_shorter_side_is_the_same(tmp_path, monkeypatch):
-    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
+def test_images_prepared_once_give_the_same_digits_where_the_shorter_side_is_the_same(tmp_path):
     pictures.class_folders(tmp_path / "data", [*pictures.NASTY, "one more"], per_class=4)
     words = ("data=folder", f"data.root={text(tmp_path / 'data')}", "split.validation=0.5", "transform.shorter_side=16")
     records = [run_on(tmp_path, *words, f"data.prepared={side}") for side in (0, 16)]
@@ -44,8 +36,7 @@ def test_images_prepared_once_give_the_same_digits_where_the_shorter_side_is_the
     assert records[0].epochs[1].loss == records[1].epochs[1].loss
 
 
-def test_a_transform_that_wants_more_than_was_prepared_is_refused_before_anything_is_read(tmp_path, monkeypatch):
-    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
+def test_a_transform_that_wants_more_than_was_prepared_is_refused_before_anything_is_read(tmp_path):
     pictures.class_folders(tmp_path / "data", [f"class {number}" for number in range(8)], per_class=4)
     words = ("data=folder", f"data.root={text(tmp_path / 'data')}", "data.prepared=16", "transform.shorter_side=24")
     with pytest.raises(

@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import pytest
-import torch
 
-from fairground.spec import RunSpec, load_run, parse_overrides
 from tests.loading.pictures import photo
 from tests.training.stopping import stop_and_resume
+from tests.training.tiny import spec_of
 
 
 @pytest.fixture(scope="module")
@@ -21,33 +20,16 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
-    torch.set_num_threads(1)
-
-
-def spec_of(root: Path, *overrides: str) -> RunSpec:
-    words = (
-        "data=folder",
-        f"data.root={root}",
-        "transform=photographs",
-        "transform.side=32",
-        "transform.shorter_side=36",
-        "transform.hue=0.1",
-        "trunk.widths=[8, 16]",
-        "head.embedding_dim=16",
-        "sampler.per_class=4",
-        "training.batch_size=8",
-        "training.epochs=2",
-        "training.batches_per_epoch=5",
-    )
-    said = {word.partition("=")[0]: word for word in (*words, *overrides)}
-    return load_run(overrides=parse_overrides(list(said.values())))
+WORDS = (
+    *("data=folder", "transform=photographs", "transform.side=32", "transform.shorter_side=36", "transform.hue=0.1"),
+    *("trunk.widths=[8, 16]", "head.embedding_dim=16", "sampler.per_class=4"),
+    *("training.batch_size=8", "training.epochs=2", "training.batches_per_epoch=5"),
+)
 
 
 @pytest.mark.parametrize("prepared", [0, 36])
 def test_a_run_stopped_while_a_batch_is_made_ahead_ends_with_the_same_digits(
     prepared: int, root: Path, tmp_path: Path
 ) -> None:
-    assert stop_and_resume(spec_of(root, f"data.prepared={prepared}"), tmp_path, 3, 4).state == "done"
+    spec = spec_of(*WORDS, f"data.root={root}", f"data.prepared={prepared}")
+    assert stop_and_resume(spec, tmp_path, 3, 4).state == "done"

@@ -20,18 +20,11 @@ MOMENTS = {
 }
 KINDS = {
     "miner, scalar beta and momentum": (
-        "loss=margin",
-        "miner=distance_weighted",
-        "optimiser.name=sgd",
-        "optimiser.momentum=0.9",
+        *("loss=margin", "miner=distance_weighted", "optimiser.name=sgd", "optimiser.momentum=0.9"),
     ),
     "schedule, frozen trunk, clipping and averaged weights": (
-        "optimiser.schedule=cosine",
-        "optimiser.warmup_epochs=0.5",
-        "optimiser.frozen_trunk_epochs=1",
-        "optimiser.clip_norm=0.5",
-        "optimiser.average=0.9",
-        "training.epochs=3",
+        *("optimiser.schedule=cosine", "optimiser.warmup_epochs=0.5", "optimiser.frozen_trunk_epochs=1"),
+        *("optimiser.clip_norm=0.5", "optimiser.average=0.9", "training.epochs=3"),
     ),
     "frozen stages in a cache": ("training.trainable=last:1", "training.views=3"),
     "proxies and patience": ("loss=arc_face", "training.patience=1", "training.epochs=6"),

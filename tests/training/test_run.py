@@ -125,21 +125,17 @@ def test_a_checkpoint_that_is_damaged_or_of_another_run_is_passed_over(tmp_path:
 
 def test_a_resumed_run_keeps_the_threads_it_began_with(tmp_path: Path) -> None:
     before = torch.get_num_threads()
-    told: list[str] = []
+    told: list[Event] = []
     try:
         torch.set_num_threads(3)
         with pytest.raises(KeyboardInterrupt):
             run(tiny("training.epochs=1"), home=tmp_path, should_stop=stop_after(1))
         torch.set_num_threads(2)
-        record = run(
-            tiny("training.epochs=1"),
-            home=tmp_path,
-            listen=lambda event: told.append(event.sentence) if isinstance(event, Note) else None,
-        )
+        record = run(tiny("training.epochs=1"), home=tmp_path, listen=told.append)
     finally:
         torch.set_num_threads(before)
     assert record.provenance.threads == 3
-    assert told == ["threads: 3 as when the run began, not 2, which could change its results"]
+    assert Note("threads: 3 as when the run began, not 2, which could change its results") in told
 
 
 def test_a_run_whose_checkpoints_are_all_damaged_says_so(tmp_path: Path) -> None:
@@ -160,15 +156,8 @@ def test_two_processes_cannot_work_on_one_run(tmp_path: Path) -> None:
     ("overrides", "sentence"),
     [
         (["loss=arc_face", "miner=distance_weighted"], "takes no miner; set miner=none"),
-        (
-            ["loss=triplet", "miner=multi_similarity"],
-            "miner multi_similarity gives pairs, but loss triplet takes triplets",
-        ),
+        (["loss=triplet", "miner=multi_similarity"], "gives pairs, but loss triplet takes triplets"),
         (["loss=triplet", "regulariser=rho"], "needs a miner"),
-        (
-            ["loss=subprocess:Popen"],
-            "loss=subprocess:Popen is not a loss: it must be fairground's Loss or torch's Module",
-        ),
         (["training.gradient_chunk=8"], "set training.freeze_batch_norm=stats"),
         (["transform=plain"], "trunk small_conv cannot take what transform plain makes of an image"),
     ],

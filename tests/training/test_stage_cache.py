@@ -26,9 +26,9 @@ from tests.training.tiny import tiny
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StageCache:
-    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path))
-    return StageCache(folder=tmp_path / "stages" / "abcdef", n_rows=10, shape=(3, 2, 4), about={"trunk": "small_conv"})
+def cache(tmp_path: Path) -> StageCache:
+    folder = tmp_path / "cache" / "stages" / "abcdef"
+    return StageCache(folder=folder, n_rows=10, shape=(3, 2, 4), about={"trunk": "small_conv"})
 
 
 def test_what_is_read_is_what_was_written_within_the_stated_error(cache: StageCache) -> None:
@@ -107,12 +107,6 @@ def test_a_full_disk_is_a_sentence_before_and_while_the_cache_is_written(cache: 
 
 
 LAST = ("training.trainable=last:1", "training.views=3")
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
-    torch.set_num_threads(1)
 
 
 def events_of(*words: str, home: Path) -> tuple[Any, list[StagesCached]]:

@@ -28,15 +28,8 @@ def torchrun(*command: str) -> subprocess.CompletedProcess:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     start = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(port)]
-    return subprocess.run(
-        [*start, "-m", *command],
-        cwd=ROOT,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    given = {"cwd": ROOT, "env": os.environ | {"OMP_NUM_THREADS": "1"}, "capture_output": True, "text": True}
+    return subprocess.run([*start, "-m", *command], timeout=PATIENCE, check=False, **given)
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +117,5 @@ def test_a_batch_norm_of_timm_keeps_its_activation_and_cuda_has_torchs_own() -> 
         torch.distributed.destroy_process_group()
     assert shared.state_dict().keys() == alone.state_dict().keys()
     convert_batch_norms(alone, torch.device("cuda"))
-    assert [type(norm).__module__ for norm in alone] == [
-        "fairground.training.sync_batch_norm",
-        "torch.nn.modules.batchnorm",
-    ]
+    homes = [type(norm).__module__ for norm in alone]
+    assert homes == ["fairground.training.sync_batch_norm", "torch.nn.modules.batchnorm"]

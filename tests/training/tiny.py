@@ -15,12 +15,20 @@ TINY = (
 )
 
 
+def latest(*words: str) -> list[str]:
+    """Return the last word on each key."""
+    return list({word.partition("=")[0]: word for word in words}.values())
+
+
 def tiny_words(*overrides: str) -> list[str]:
     """Return the words of the tiny spec with some keys said otherwise."""
-    said = {word.partition("=")[0]: word for word in (*TINY, *overrides)}
-    return list(said.values())
+    return latest(*TINY, *overrides)
+
+
+def spec_of(*words: str) -> RunSpec:
+    return load_run(overrides=parse_overrides(latest(*words)))
 
 
 def tiny(*overrides: str) -> RunSpec:
     """Return the tiny spec with some keys said otherwise."""
-    return load_run(overrides=parse_overrides(tiny_words(*overrides)))
+    return spec_of(*TINY, *overrides)
