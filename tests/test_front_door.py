@@ -2,26 +2,21 @@
 
 import inspect
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import fairground as fg
 from fairground.spec import catalogue
+from tests.patience import python
 
 LOADED = "import json, sys; print(json.dumps(sorted(sys.modules)))"
 #: packages that take long to import
 HEAVY = ("torch", "numpy", "scipy", "matplotlib", "rich", "jinja2", "optuna", "numba", "PIL", "pydantic")
 
 
-def python(program: str, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *options, "-c", program], capture_output=True, text=True, check=True)
-
-
 def test_importing_the_package_imports_nothing_else() -> None:
-    bare, with_package = (set(json.loads(python(words + LOADED).stdout)) for words in ("", "import fairground; "))
+    bare, with_package = (set(json.loads(python("-c", words + LOADED).stdout)) for words in ("", "import fairground; "))
     # Nothing of the package but itself, and of the rest what a bare interpreter may happen not to have loaded.
     assert {name for name in with_package - bare if name.startswith("fairground")} == {"fairground"}
     assert not with_package & set(HEAVY)
@@ -29,11 +24,9 @@ def test_importing_the_package_imports_nothing_else() -> None:
 
 
 def test_the_help_of_the_command_line_imports_nothing_heavy() -> None:
-    program = (
-        "import sys; sys.argv = ['fairground', '--help']\nfrom fairground.commands.main import main\ntry: main()\n"
-    )
-    program += "except SystemExit: pass\nprint(); " + LOADED
-    loaded = set(json.loads(python(program).stdout.splitlines()[-1]))
+    program = "import sys; sys.argv = ['fairground', '--help']\nfrom fairground.commands.main import main\n"
+    program += "try: main()\nexcept SystemExit: pass\nprint(); " + LOADED
+    loaded = set(json.loads(python("-c", program).stdout.splitlines()[-1]))
     assert not loaded & set(HEAVY)
 
 
@@ -53,7 +46,7 @@ def test_no_module_of_the_rooms_for_text_and_numbers_imports_torch() -> None:
     paths = [path.relative_to(package.parent).with_suffix("") for path in sorted(package.rglob("*.py"))]
     names = [".".join(path.parts).removesuffix(".__init__") for path in paths if path.parts[1] in rooms]
     assert {"fairground.records.store", "fairground.reporting.page"} <= set(names)
-    loaded = json.loads(python("".join(f"import {name}\n" for name in names) + LOADED).stdout)
+    loaded = json.loads(python("-c", "".join(f"import {name}\n" for name in names) + LOADED).stdout)
     assert not [name for name in loaded if name.partition(".")[0] == "torch"]
 
 

@@ -5,13 +5,12 @@ Each is added to a copy of the package as CONTRIBUTING tells, nothing else is ed
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import fairground
+from tests.patience import python
 
 FILES = {
     "losses/pull.py": '''
@@ -196,9 +195,7 @@ def command(tmp_path_factory):
     environment = {**os.environ, "PYTHONPATH": str(place), "FAIRGROUND_HOME": str(place / "home")}
 
     def call(*words: str, code: int = 0) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "fairground", *words], env=environment, capture_output=True, text=True, check=False
-        )
+        done = python("-m", "fairground", *words, env=environment)
         assert done.returncode == code, done.stderr[-2000:]
         return done.stdout + done.stderr
 

@@ -3,7 +3,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from fairground.commands.main import main
 from fairground.records.store import Store
 from fairground.spec.settings import parse_overrides
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, wait_for
 from tests.training.tiny import TINY, tiny, tiny_words
 
 
@@ -61,10 +60,8 @@ def test_the_opening_of_the_test_split_is_written_down(home):
 def test_evaluate_measures_the_selected_model_again(home, capsys):
     record = next(Store(home).records())
     for split in ("validation", "test"):
-        assert (
-            fairground("evaluate", record.name[:8], "--split", split, "-m", "map@r", "--json", "--home", str(home)) == 0
-        )
-        assert json.loads(capsys.readouterr().out)["map@r"] == record.score("map@r", split)  # type: ignore[arg-type]
+        words = ("evaluate", record.name[:8], "--split", split, "-m", "map@r", "--json", "--home", str(home))
+        assert json.loads(output_of(capsys, *words))["map@r"] == record.score("map@r", split)  # type: ignore[arg-type]
 
 
 def test_the_test_split_of_an_unfinished_run_stays_sealed(tmp_path, capsys):
@@ -153,12 +150,10 @@ def test_control_c_leaves_a_resumable_run_and_says_how(tmp_path, capsys):
     (name,) = (path.name for path in (tmp_path / "runs").iterdir())
     assert f"Continue with: fairground resume {name} --home {tmp_path}" in told
     assert "Traceback" not in told
-    before = sorted((tmp_path / "runs" / name / "checkpoints").glob("[0-9]*.json"))[-1]
-    deadline = time.monotonic() + PATIENCE
+    checkpoints = tmp_path / "runs" / name / "checkpoints"
+    before = max(checkpoints.glob("[0-9]*.json"))
     process = subprocess.Popen([*program, "resume", name[:6], *home], stderr=subprocess.PIPE)
-    while sorted((tmp_path / "runs" / name / "checkpoints").glob("[0-9]*.json"))[-1] == before:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_for(lambda: max(checkpoints.glob("[0-9]*.json")) != before)
     process.kill()
     process.communicate()
 

@@ -2,10 +2,10 @@
 
 import os
 import platform
-import subprocess
-import sys
 
 import pytest
+
+from tests.patience import python
 
 COUNT = """
 import os, resource, sys, torch
@@ -35,22 +35,15 @@ assert state() == before
 """
 
 
-def python(program: str, *words: str) -> str:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
-    done = subprocess.run(
-        [sys.executable, "-c", program, *words], env=environment, capture_output=True, text=True, check=True
-    )
-    return done.stdout
-
-
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc can be told to keep memory")
 def test_pages_are_used_again_and_results_stay_the_same() -> None:
-    kept, same, arenas = python(COUNT, "yes").split()
-    fresh, total, untouched = python(COUNT, "no").split()
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
+    kept, same, arenas = python("-c", COUNT, "yes", env=bare, check=True).stdout.split()
+    fresh, total, untouched = python("-c", COUNT, "no", env=bare, check=True).stdout.split()
     assert (same, arenas, untouched) == (total, "1", "None")
     # 64 MiB are 16,384 pages, or 32 where the system gives huge ones.
     assert int(kept) < int(fresh) / 4
 
 
 def test_the_library_leaves_the_process_as_it_is(tmp_path) -> None:
-    python(LIBRARY, str(tmp_path))
+    python("-c", LIBRARY, str(tmp_path), check=True)

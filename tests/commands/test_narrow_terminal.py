@@ -1,5 +1,6 @@
 """What is printed into a terminal of 80 x 24: nothing wider, and something moves."""
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -25,29 +26,16 @@ def lines_of(*words: str, cwd: Path, code: int = 0) -> list[str]:
     """Return what a command prints into a pseudo-terminal of 80 columns, line by line as they stood."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "", "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
-    environment = {
-        name: value for name, value in environment.items() if name not in ("COLUMNS", "LINES", "FAIRGROUND_HOME")
-    }
-    process = subprocess.Popen(
-        [sys.executable, "-m", "fairground", *words],
-        cwd=cwd,
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-        env=environment,
-        close_fds=True,
-    )
+    unset = ("COLUMNS", "LINES", "FAIRGROUND_HOME")
+    environment = {name: value for name, value in os.environ.items() if name not in unset}
+    environment |= {"TERM": "xterm", "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), follower)
+    process = subprocess.Popen([sys.executable, "-m", "fairground", *words], cwd=cwd, env=environment, **streams)
     os.close(follower)
     found = b""
-    while True:
-        try:
-            some = os.read(leader, 65536)
-        except OSError:  # the other end was closed
-            break
-        if not some:
-            break
-        found += some
+    with contextlib.suppress(OSError):  # the other end was closed
+        while some := os.read(leader, 65536):
+            found += some
     os.close(leader)
     assert process.wait(PATIENCE) == code, found.decode(errors="replace")
     text = _ESCAPES.sub("", found.decode(errors="replace"))

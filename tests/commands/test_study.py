@@ -8,8 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,9 +15,9 @@ import pytest
 from fairground.commands.options import executor_of
 from fairground.records.store import Store
 from fairground.spec.load_study_spec import load_study
-from fairground.studies.run_study import StudyFailures, status_of
+from fairground.studies.run_study import status_of
 from tests.commands.test_commands import fairground, output_of
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, wait_for
 from tests.training.tiny import TINY
 
 STUDY = f"""
@@ -77,9 +75,7 @@ def test_a_study_ends_with_both_tables_and_a_page(begun):
 def test_status_tells_trials_seal_and_who(begun, capsys):
     told = output_of(capsys, "study", "status", "mine", "--home", str(begun / "home"))
     assert "toy/triplet: 2 trials (2 done); final runs 4 of 4" in told
-    assert re.search(
-        r"test split: opened \d{4}-\d\d-\d\d.* by .*process .*, after selection, for the final runs of study", told
-    )
+    assert re.search(r"test split: opened \d{4}-\d\d-\d\d.* by .*process .*, after selection, for the final runs", told)
     told = json.loads(output_of(capsys, "study", "status", "tiny", "--home", str(begun / "home"), "--json"))
     assert (told["is_begun"], told["is_sealed"]) == (False, True)
 
@@ -157,14 +153,9 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_nothing_behind(tmp_path):
     words = ["study", "tiny", "--workers", "2", "--home", str(home)]
     path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     environment = os.environ | {"FAKE_SECONDS": "5", "PYTHONPATH": path}
-    driver = subprocess.Popen(
-        [sys.executable, "-c", PRETENDED, *words], stderr=subprocess.PIPE, text=True, env=environment
-    )
-    deadline = time.monotonic() + PATIENCE
-    while not (home / "begun.log").exists():
-        assert driver.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    command = [sys.executable, "-c", PRETENDED, *words]
+    driver = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    wait_for((home / "begun.log").exists, driver)
     os.kill(driver.pid, signal.SIGINT)
     _, told = driver.communicate(timeout=PATIENCE)
     assert driver.returncode == 130
@@ -209,10 +200,7 @@ def test_a_study_runs_until_settled_and_says_who_got_how_many_seeds(begun, capsy
     n_seeds = {job["method"]: job["separated"]["map@r"]["n"] for job in found["jobs"]}
     assert wave["seeds"] == n_seeds
     said = output_of(capsys, "study", "status", found["hash"], *home)
-    assert (
-        "seeds in waves until settled by map@r: 2 for every method, then 1 more for those in question, 3 at most"
-        in said
-    )
+    assert "2 for every method, then 1 more for those in question, 3 at most" in said
     assert "appears in at most 5 % of such studies" in said
     assert fairground("reproduce", found["hash"], *options(begun)) == 2
     assert "adds seeds in waves (until_settled)" in capsys.readouterr().err
@@ -233,27 +221,3 @@ def test_a_plan_at_full_size_states_gpu_hours_disk_and_the_command(tmp_path, cap
     assert "76 GB of disk, 107.3 hours at 350 images/s" in said
     assert said.endswith("command: fairground study roth2020/table4 data.root=FOLDER/{data}\n")
     assert "give --images-per-second" in output_of(capsys, *words)
-    plan = json.loads(output_of(capsys, *words, "--images-per-second", "350", "--json"))
-    assert plan["gpu_seconds"] == pytest.approx(plan["images"] / 350)
-    assert plan["jobs"][0]["work"]["bytes"] > 0
-
-
-def test_json_stays_json_whatever_ray_prints(tmp_path, monkeypatch, capfd):
-    class Result:
-        failures = StudyFailures(n=1, n_done=1, reasons=Counter())
-        page = None
-
-        def to_dict(self):
-            return {"study": "tiny"}
-
-    def noisy(*_, **__):
-        os.write(1, b"(raylet) a node died\n")
-        print("(autoscaler) adding nodes")
-        return Result()
-
-    monkeypatch.setattr("fairground.commands.study.run_found_study", noisy)
-    assert fairground("study", "tiny", "--executor", "ray", "--home", str(tmp_path), "--json") == 0
-    found = capfd.readouterr()
-    assert json.loads(found.out) == {"study": "tiny"}
-    assert "(raylet)" in found.err
-    assert "(autoscaler)" in found.err

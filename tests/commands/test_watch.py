@@ -38,13 +38,8 @@ def call(*words: object):
 
 def test_it_serves_at_once_and_ctrl_c_ends_it_quietly(tmp_path):
     Store(tmp_path).append_all(make_study(n_seeds=1))
-    process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, "watch", "--home", str(tmp_path), "--port", "0", "--json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-    )
+    command = [sys.executable, "-c", PROGRAM, "watch", "--home", str(tmp_path), "--port", "0", "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     url = json.loads(process.stdout.readline())["url"]
     assert url.startswith("http://127.0.0.1:")
     with urlopen(url, timeout=PATIENCE) as answer:

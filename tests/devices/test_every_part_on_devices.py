@@ -2,26 +2,17 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE
+from tests.patience import python
 
 
 def answers_of(module: str, rules: str, *arguments: str) -> dict[str, str]:
     """Return the JSON that a module prints in a process of its own: torch keeps a device that it once had."""
-    finished = subprocess.run(
-        [sys.executable, "-m", module, *arguments],
-        cwd=Path(__file__).parents[2],
-        env=os.environ | {"SIMULATED_RULES": rules},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    environment = os.environ | {"SIMULATED_RULES": rules}
+    finished = python("-m", module, *arguments, cwd=Path(__file__).parents[2], env=environment)
     assert finished.returncode == 0, finished.stderr
     answers: dict[str, str] = json.loads(finished.stdout)
     return answers

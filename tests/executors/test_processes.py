@@ -11,7 +11,7 @@ from fairground.errors import InputError
 from fairground.studies.executors.executor import InlineExecutor
 from fairground.studies.executors.processes import ProcessExecutor, visible_gpus
 from tests.executors.test_executors import numbered
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, wait_for
 
 JOBS = "tests.executors.jobs"
 
@@ -26,18 +26,11 @@ def is_running(process: int) -> bool:
 
 
 def appears(path: Path) -> str:
-    deadline = time.monotonic() + PATIENCE
-    while not (path.exists() and path.read_text()):
-        assert time.monotonic() < deadline, f"{path} never appeared"
-        time.sleep(0.01)
-    return path.read_text()
+    return wait_for(lambda: path.exists() and path.read_text())
 
 
 def vanishes(process: int) -> bool:
-    deadline = time.monotonic() + PATIENCE
-    while is_running(process) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return not is_running(process)
+    return wait_for(lambda: not is_running(process))
 
 
 def children_of(process: int) -> set[int]:

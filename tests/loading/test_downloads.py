@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tarfile
 import threading
-import time
 import zipfile
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,6 +20,7 @@ from fairground.commands.main import app
 from fairground.errors import DataError, FairgroundError, InputError
 from fairground.loading.downloads import DOWNLOADS, Archive, Download
 from tests.datasets import pictures
+from tests.patience import wait_for
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -130,9 +130,7 @@ def test_a_killed_download_continues(tmp_path, mirror):
     words = ["data", "get", "cars196", "--from", f"{mirror.url}any.zip", "--to", str(tmp_path / "cars"), "--subset"]
     part, program = tmp_path / "cars.download" / "CARS196.zip.part", [sys.executable, "-m", "fairground", *words]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as first:
-        end = time.monotonic() + 120
-        while not (part.exists() and part.stat().st_size >= len(content) // 2) and time.monotonic() < end:
-            time.sleep(0.05)
+        wait_for(lambda: part.exists() and part.stat().st_size >= len(content) // 2, first)
         first.send_signal(signal.SIGKILL)
     mirror.goes_on.set()
     assert not (tmp_path / "cars").exists()

@@ -1,8 +1,6 @@
 """The feed: what loggers get and when, and that a logger cannot change or end a run."""
 
 import json
-import subprocess
-import sys
 from dataclasses import asdict
 
 import pytest
@@ -14,7 +12,7 @@ from fairground.loggers.feed import Feed, fed
 from fairground.records.run_folder import RunFolder
 from fairground.spec.run_names import name_of
 from fairground.training.run import run
-from tests.patience import PATIENCE
+from tests.patience import python
 from tests.records.factory import make_record
 from tests.training.stopping import stop_after
 from tests.training.tiny import tiny
@@ -118,8 +116,6 @@ def test_an_unknown_logger_and_a_missing_package_are_refused_before_anything_sta
 
 
 def test_nothing_heavy_is_imported():
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=PATIENCE
-    )
+    done = python("-c", PROGRAM)
     assert done.returncode == 0, done.stderr
     assert [json.loads(line) for line in done.stdout.splitlines()] == [[], []]

@@ -66,6 +66,12 @@ TOLERANCES = {
     "smooth_ap": 1e-9,
     "snr": 1e-11,
 }
+
+
+def near(name, expected):
+    return pytest.approx(expected, abs=TOLERANCES.get(name, 1e-12))
+
+
 #: labels that are neither small, nor sorted, nor all positive; all alone; all of one class
 LABELS = [F8, F8B, torch.tensor([700, -3, 700, 12, -3, 700, 12, 5]), torch.arange(8), torch.zeros(8, dtype=torch.long)]
 
@@ -76,10 +82,7 @@ def test_a_loss_on_all_tuples_agrees_with_its_loop(name):
         loss = on_fixture(name, **settings)
         for labels in LABELS:
             expected = getattr(oracles, name)(oracles.Tuples(labels), **settings)
-            assert loss(X, labels).item() == pytest.approx(expected, abs=TOLERANCES.get(name, 1e-12)), (
-                settings,
-                labels,
-            )
+            assert loss(X, labels).item() == near(name, expected), (settings, labels)
 
 
 #: repeats, anchors without positives or negatives, and pairs that come both ways round
@@ -102,10 +105,7 @@ def test_a_loss_on_mined_tuples_agrees_with_its_loop(name):
         for mined in MINED:
             if isinstance(mined, loss.accepts) and "epsilon" not in settings:
                 expected = getattr(oracles, name)(oracles.Tuples(F8, mined), **settings)
-                assert loss(X, F8, mined).item() == pytest.approx(expected, abs=TOLERANCES.get(name, 1e-12)), (
-                    settings,
-                    mined,
-                )
+                assert loss(X, F8, mined).item() == near(name, expected), (settings, mined)
 
 
 @pytest.mark.parametrize("count", ["pairs", "tuples"])
@@ -134,9 +134,7 @@ WITH_CLASS_VECTORS = {
 def test_a_loss_with_class_vectors_agrees_with_its_loop(name):
     for settings in WITH_CLASS_VECTORS[name]:
         terms = [getattr(oracles, name)(x, y, **settings) for x, y in zip(X, F8.tolist(), strict=True)]
-        assert on_fixture(name, **settings)(X, F8).item() == pytest.approx(
-            sum(terms) / 8, abs=TOLERANCES.get(name, 1e-12)
-        ), settings
+        assert on_fixture(name, **settings)(X, F8).item() == near(name, sum(terms) / 8), settings
 
 
 @pytest.mark.parametrize("labels", [F8, torch.tensor([0, 0, 2, 2, 2, 0, 0, 2]), torch.ones(8, dtype=torch.long)])

@@ -1,6 +1,5 @@
 """A watch as a program sees it: what it serves, what it refuses, and that it changes nothing."""
 
-import time
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from fairground.records import RunFolder, Store, locked
 from fairground.reporting import RunSet, Watch, WatchServer, choose, live_pages, page_text, study_card
 from fairground.spec.load_study_spec import load_study
 from fairground.studies import Seal, folder_of
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, wait_for
 from tests.records.factory import make_record
 from tests.reporting.fixtures import HOSTILE, begin_run, make_study, watching
 
@@ -35,13 +34,6 @@ def get(server: WatchServer, path: str = "/", *, method: str = "GET", host: str 
     text = answer.read().decode()
     connection.close()
     return answer.status, answer.headers, text
-
-
-def wait_for(condition):
-    deadline = time.monotonic() + PATIENCE
-    while not (found := condition()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return found
 
 
 def test_pages_are_not_cached_and_change_their_tag_with_their_contents(home):

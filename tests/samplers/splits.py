@@ -2,6 +2,8 @@
 
 import torch
 
+from fairground.samplers._class_draws import ClassRows, draw_candidates
+
 
 def seeded(seed=0):
     return torch.Generator().manual_seed(seed)
@@ -31,6 +33,12 @@ def draws(sampler, n, seed=0):
     generator = seeded(seed)
     sampler.start_epoch(generator)
     return [sampler.draw(generator).tolist() for _ in range(n)]
+
+
+def candidates_of(labels, *, pool, n_slots, per_class, n=10, replace_classes=False, seed=0):
+    """The pool and the candidate batches that a sampler draws from it."""
+    settings = {"n_slots": n_slots, "per_class": per_class, "replace_classes": replace_classes}
+    return draw_candidates(ClassRows(labels), pool=pool, n_candidates=n, generator=seeded(seed), **settings)
 
 
 def class_counts(labels, batch):

@@ -7,13 +7,8 @@ import pytest
 import torch
 
 from fairground.errors import DataError
-from fairground.samplers._class_draws import (
-    ClassRows,
-    draw_candidates,
-    draw_distinct_rows,
-    draw_subsets,
-)
-from tests.samplers.splits import class_counts, even_split, seeded
+from fairground.samplers._class_draws import ClassRows, draw_distinct_rows, draw_subsets
+from tests.samplers.splits import candidates_of, class_counts, even_split, seeded
 
 
 def test_partners_differ_from_all_picks_and_from_each_other_while_there_are_enough():
@@ -37,29 +32,11 @@ def test_partners_are_uniform_over_the_rest_of_the_class():
     assert all(abs(count - 300) < 5 * 225**0.5 for count in counts.values())
 
 
-@pytest.mark.parametrize("labels", [torch.empty(0, dtype=torch.long), torch.zeros(3), torch.zeros(2, 2).long()])
-def test_what_is_not_one_whole_number_an_image_is_refused(labels):
-    with pytest.raises(DataError, match="a sampler takes one integer label per training image; got"):
-        ClassRows(labels)
-
-
-def drawn_from(labels, pool, replace_classes=False, n_slots=4, per_class=2, seed=0):
-    return draw_candidates(
-        ClassRows(labels),
-        pool=pool,
-        n_candidates=5,
-        n_slots=n_slots,
-        per_class=per_class,
-        replace_classes=replace_classes,
-        generator=seeded(seed),
-    )
-
-
 @pytest.mark.parametrize("pool", [8, 20, 40, 48, 100])
 def test_without_replacement_classes_are_even_and_rows_differ(pool):
     labels = even_split(n_classes=20, size=30)
     for seed in range(5):
-        rows, batches = drawn_from(labels, pool, seed=seed)
+        rows, batches = candidates_of(labels, pool=pool, n_slots=4, per_class=2, n=5, seed=seed)
         assert len(set(rows.tolist())) == len(rows) == pool
         counts = class_counts(labels, rows)
         assert max(counts.values()) - min(counts.get(c, 0) for c in range(20)) <= 2
@@ -74,13 +51,10 @@ def close_to_uniform(counts, outcomes, n_draws):
     return set(counts) <= set(outcomes) and all(abs(counts[o] - share) < 5 * share**0.5 for o in outcomes)
 
 
-def test_every_ordered_choice_is_equally_likely_when_everything_is_shuffled():
-    rows = draw_distinct_rows(4, 2, 12_000, seeded())
-    assert close_to_uniform(Counter(map(tuple, rows.tolist())), list(permutations(range(4), 2)), 12_000)
-
-
-def test_every_ordered_choice_is_equally_likely_when_repeats_are_drawn_anew(monkeypatch):
-    monkeypatch.setattr("fairground.samplers._class_draws._SHUFFLE_WITHIN", 0)
+@pytest.mark.parametrize("shuffled_within", [None, 0])
+def test_every_ordered_choice_is_equally_likely_by_shuffling_and_by_drawing_repeats_anew(shuffled_within, monkeypatch):
+    if shuffled_within is not None:
+        monkeypatch.setattr("fairground.samplers._class_draws._SHUFFLE_WITHIN", shuffled_within)
     rows = draw_distinct_rows(4, 3, 24_000, seeded())
     assert close_to_uniform(Counter(map(tuple, rows.tolist())), list(permutations(range(4), 3)), 24_000)
 
@@ -100,3 +74,9 @@ def test_too_few_give_all_there_are_and_then_repeats(many, monkeypatch):
         rows = draw_subsets(limits, 4, seeded(seed)).tolist()
         assert [len(set(row)) for row in rows] == [1, 2, 3, 4, 4, 4]
         assert all(0 <= number < limit for row, limit in zip(rows, limits.tolist(), strict=True) for number in row)
+
+
+@pytest.mark.parametrize("labels", [torch.empty(0, dtype=torch.long), torch.zeros(3), torch.zeros(2, 2).long()])
+def test_what_is_not_one_whole_number_an_image_is_refused(labels):
+    with pytest.raises(DataError, match="a sampler takes one integer label per training image; got"):
+        ClassRows(labels)

@@ -10,13 +10,12 @@ from scipy.stats import multivariate_normal, wasserstein_distance
 
 from fairground.errors import DataError, DivergedError, InputError
 from fairground.samplers import D2CoresetSampler, DistanceDistributionSampler, FrechetSampler, GreedyCoresetSampler
-from fairground.samplers._class_draws import ClassRows, draw_candidates
 from fairground.samplers.d2_coreset import draw_spread
 from fairground.samplers.distance_distribution import distance_histograms, wasserstein
 from fairground.samplers.frechet import frechet_distances
 from fairground.samplers.greedy_coreset import farthest_first
 from tests.losses.fixtures import X
-from tests.samplers.splits import clustered, draws, even_split, seeded
+from tests.samplers.splits import candidates_of, clustered, draws, even_split, seeded
 
 
 def mean_nearest_distance(points):
@@ -198,32 +197,36 @@ def test_points_too_unlikely_to_tell_are_still_drawn():
     assert sorted(picks) == list(range(401))
 
 
-def drawn_like_the_sampler(generator, pool, batch_size, per_class, replace_classes=False):
-    return draw_candidates(
-        ClassRows(LABELS),
-        pool=pool,
-        n_candidates=10,
-        n_slots=batch_size // per_class,
-        per_class=per_class,
-        replace_classes=replace_classes,
-        generator=generator,
-    )
+def histograms(points, batch):
+    distances = pdist(points)
+    edges = np.linspace(distances.min(), distances.max(), 51)
+    return edges[:-1], np.histogram(distances, edges)[0], np.histogram(pdist(points[batch]), edges)[0]
 
 
 def w1(points, batch):
-    distances = pdist(points)
-    edges = np.linspace(distances.min(), distances.max(), 51)
-    whole, part = np.histogram(distances, edges)[0], np.histogram(pdist(points[batch]), edges)[0]
-    return wasserstein_distance(edges[:-1], edges[:-1], part, whole)
+    edges, whole, part = histograms(points, batch)
+    return wasserstein_distance(edges, edges, part, whole)
 
 
 def roth_code(points, batch):
-    distances = pdist(points)
-    edges = np.linspace(distances.min(), distances.max(), 51)
-    whole, part = np.histogram(distances, edges)[0], np.histogram(pdist(points[batch]), edges)[0]
+    _, whole, part = histograms(points, batch)
     heights = wasserstein_distance(whole / whole.sum(), part / part.sum())
     shift = np.linalg.norm(points.mean(0) - points[batch].mean(0))
     return shift + np.linalg.norm(points.std(0) - points[batch].std(0)) + 75 * 2 * heights
+
+
+def check_the_best_is_taken(sampler, embeddings, formula, *, per_class, n_seeds, replace_classes=False):
+    """The sampler draws, of the candidates that the same seed gives, the one with the least of the formula."""
+    sampler.fill(embeddings)
+    chosen = set()
+    for seed in range(n_seeds):
+        asked = {"pool": 200, "n_slots": 40 // per_class, "per_class": per_class, "replace_classes": replace_classes}
+        rows, batches = candidates_of(LABELS, **asked, seed=seed)
+        points = embeddings[rows].double().numpy()
+        best = int(np.argmin([formula(points, batch.numpy()) for batch in batches]))
+        assert torch.equal(sampler.draw(seeded(seed)), rows[batches[best]])
+        chosen.add(best)
+    assert len(chosen) > 2
 
 
 @pytest.mark.parametrize(("cost", "formula"), [("w1", w1), ("roth_code", roth_code)])
@@ -231,15 +234,7 @@ def roth_code(points, batch):
 def test_the_best_of_the_candidates_is_taken(cost, formula, per_class):
     embeddings = torch.nn.functional.normalize(clustered(LABELS, spread=0.7))
     sampler = DistanceDistributionSampler(labels=LABELS, batch_size=40, per_class=per_class, pool=200, cost=cost)
-    sampler.fill(embeddings)
-    chosen = set()
-    for seed in range(8):
-        rows, batches = drawn_like_the_sampler(seeded(seed), 200, 40, per_class)
-        points = embeddings[rows].double().numpy()
-        best = int(np.argmin([formula(points, batch.numpy()) for batch in batches]))
-        assert torch.equal(sampler.draw(seeded(seed)), rows[batches[best]])
-        chosen.add(best)
-    assert len(chosen) > 3
+    check_the_best_is_taken(sampler, embeddings, formula, per_class=per_class, n_seeds=8)
 
 
 def test_a_candidate_of_repeats_alone_is_never_better_than_one_with_distances():
@@ -280,18 +275,12 @@ def test_agrees_with_numpy(n, n_bins):
 
 
 def test_points_on_a_line_by_hand():
-    # 0, 1 and 3 are 1, 2 and 3 apart: with two bins, [1, 2) has one distance and [2, 3] two.
+    # 0, 1 and 3 are 1, 2 and 3 apart: with two bins, [1, 2) has one distance and [2, 3] two. A repeat has none.
     points = torch.tensor([[0.0], [1.0], [3.0]])
-    whole, parts, width = distance_histograms(points, torch.tensor([[0, 1], [2, 0]]), 2)
+    whole, parts, width = distance_histograms(points, torch.tensor([[0, 1, 1], [2, 0, 0], [1, 1, 1]]), 2)
     assert whole.tolist() == pytest.approx([1 / 3, 2 / 3])
-    assert parts.tolist() == [[1, 0], [0, 1]]
+    assert parts.tolist() == [[1, 0], [0, 1], [0, 0]]
     assert width == 1
-
-
-def test_a_point_has_no_distance_to_itself():
-    points = torch.tensor([[0.0], [1.0], [3.0]])
-    _, parts, _ = distance_histograms(points, torch.tensor([[0, 0, 2], [1, 1, 1]]), 2)
-    assert parts.tolist() == [[0, 1], [0, 0]]
 
 
 def test_identical_points_share_the_first_bin():
@@ -325,26 +314,9 @@ def by_roots(points, subset):
 @pytest.mark.parametrize("replace_classes", [False, True])
 def test_the_best_of_the_candidates_is_taken_frechet(dimension, per_class, replace_classes):
     embeddings = torch.nn.functional.normalize(clustered(LABELS, dimension=dimension, spread=0.7))
-    sampler = FrechetSampler(
-        labels=LABELS, batch_size=40, per_class=per_class, pool=200, replace_classes=replace_classes
-    )
-    sampler.fill(embeddings)
-    chosen = set()
-    for seed in range(6):
-        rows, batches = draw_candidates(
-            ClassRows(LABELS),
-            pool=200,
-            n_candidates=10,
-            n_slots=40 // per_class,
-            per_class=per_class,
-            replace_classes=replace_classes,
-            generator=seeded(seed),
-        )
-        points = embeddings[rows].double().numpy()
-        best = int(np.argmin([by_roots(points, batch.numpy()) for batch in batches]))
-        assert torch.equal(sampler.draw(seeded(seed)), rows[batches[best]])
-        chosen.add(best)
-    assert len(chosen) > 2
+    classes = {"per_class": per_class, "replace_classes": replace_classes}
+    sampler = FrechetSampler(labels=LABELS, batch_size=40, pool=200, **classes)
+    check_the_best_is_taken(sampler, embeddings, by_roots, n_seeds=6, **classes)
 
 
 def subsets_of(n, b, m, seed=0):

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,7 @@ from fairground.studies import Seal, Selected, Trial, TrialStore, folder_of, sea
 from fairground.studies.executors.executor import executor_named
 from fairground.studies.run_study import results_so_far, run_study, status_of
 from tests.executors.test_processes import children_of, vanishes
-from tests.patience import PATIENCE
+from tests.patience import wait_for
 from tests.studies.jobs import OWN_METRIC
 
 JOBS = "tests.studies.jobs"
@@ -148,11 +147,7 @@ def kill_driver(code, home, n_begun):
     environment = os.environ | {"FAKE_SECONDS": "0.2", "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     driver = subprocess.Popen([sys.executable, "-c", code, str(home)], env=environment, cwd=ROOT)
     log = home / "begun.log"
-    deadline = time.monotonic() + PATIENCE
-    while not log.exists() or len(log.read_text().splitlines()) < n_begun:
-        assert driver.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(lambda: log.exists() and len(log.read_text().splitlines()) >= n_begun, driver)
     workers = children_of(driver.pid)
     driver.send_signal(signal.SIGKILL)
     driver.wait()
