@@ -189,6 +189,15 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise StoreError(cannot_write(path, failure)) from failure
 
 
+def put_away(folder: Path, *names: str) -> None:
+    """Move those of these files and folders that are there to `history/<time>` in their folder."""
+    history = folder / "history" / str(time.time_ns())
+    history.mkdir(parents=True)
+    for name in names:
+        if (folder / name).exists():
+            (folder / name).replace(history / name)
+
+
 def sweep(folder: Path) -> None:
     """Remove the temporary files of killed writers; only the holder of the lock may."""
     for file in folder.glob(f".*{_TEMPORARY}"):

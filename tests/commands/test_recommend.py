@@ -76,6 +76,22 @@ def test_an_answer_has_a_page_and_a_model_is_printed_again_made_again_and_contin
     assert any("opened 2 times" in sentence for sentence in more["advice"])
 
 
+def test_earlier_sessions_do_not_count_once_the_data_changed(features, tmp_path):
+    home = tmp_path / "home"
+    words = (features, "--home", home, "--time", "8s", "--json")
+    name = json.loads(call(*words).stdout)["name"]
+    arrays = dict(np.load(features))
+    np.savez(features, **{**arrays, "labels": arrays["labels"][::-1]})
+    made = CliRunner().invoke(app, ["reproduce", name, "--home", str(home)])
+    assert "was made with other content: data fingerprint was" in str(made.exception)
+    again = call(*words[:-1])
+    assert "Earlier sessions do not count, because data or code changed: data fingerprint was" in again.stderr
+    assert "answered before" not in again.stderr
+    (history,) = (home / "recommendations" / name / "history").iterdir()
+    assert {"plan.json", "measurements.jsonl", "model", "report.html"} <= {path.name for path in history.iterdir()}
+    assert "answered before" in call(*words[:-1]).stderr
+
+
 @pytest.mark.parametrize(
     ("phase", "n_before", "sentence"),
     [

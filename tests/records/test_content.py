@@ -46,7 +46,7 @@ def content(monkeypatch: pytest.MonkeyPatch, folder: Path, name: str, **edits: t
     for module in [one for one in sys.modules if one.startswith("lab_parts")]:
         del sys.modules[module]
     importlib.invalidate_caches()
-    return content_of(tiny(f"loss=lab_parts.losses:{name}"), of_data=lambda _: {})
+    return content_of(tiny(f"loss=lab_parts.losses:{name}"), of_data=lambda: {})
 
 
 @pytest.mark.parametrize(
@@ -78,13 +78,13 @@ def test_the_classes_of_a_python_object_count(monkeypatch, tmp_path):
         content(monkeypatch, tmp_path, "Mine", **edit)
         made = torch.nn.Sequential(importlib.import_module("lab_parts.losses").Mine())
         name = name_of_object("loss", made)
-        seen.append(content_of(tiny(f"loss={name}"), of_data=lambda _: {})[f"source of {name}"])
+        seen.append(content_of(tiny(f"loss={name}"), of_data=lambda: {})[f"source of {name}"])
     assert seen[0] == seen[1] != seen[2]
 
 
 def test_of_an_installed_package_the_version_and_all_defaults_count(monkeypatch):
     spec = tiny("loss=pytorch_metric_learning.losses:TripletMarginLoss", "loss.swap=true")
-    before = content_of(spec, of_data=lambda _: {})
+    before = content_of(spec, of_data=lambda: {})
     assert before["version of pytorch-metric-learning"].startswith("2.")
     assert before["default margin of pytorch_metric_learning.losses:TripletMarginLoss"] == "0.05"
     now = {**before, "version of pytorch-metric-learning": "3.0.0"}
@@ -99,7 +99,7 @@ def test_a_module_edited_after_its_import_is_what_was_imported(monkeypatch, tmp_
     file = tmp_path / "lab_parts" / "losses.py"
     file.write_text(file.read_text().replace("class Other(nn.Module):\n    pass", "class Other(nn.Module):\n    p = 1"))
     with pytest.warns(DamageWarning, match="changed after Python imported it"):
-        assert content_of(tiny("loss=lab_parts.losses:Other"), of_data=lambda _: {}) == before
+        assert content_of(tiny("loss=lab_parts.losses:Other"), of_data=lambda: {}) == before
 
 
 def test_in_a_notebook_the_last_cell_counts_and_at_a_prompt_nothing_is_known(monkeypatch):
@@ -112,11 +112,11 @@ def test_in_a_notebook_the_last_cell_counts_and_at_a_prompt_nothing_is_known(mon
         cells += [cell, cells[2]]
         exec("\n".join(cells), vars(main))
         monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
-        seen.append(content_of(tiny("loss=__main__:Cell"), of_data=lambda _: {})["source of __main__:Cell"])
+        seen.append(content_of(tiny("loss=__main__:Cell"), of_data=lambda: {})["source of __main__:Cell"])
     assert seen[0] == seen[1] != seen[2]
     monkeypatch.delitem(sys.modules, "IPython")
     exec(cells[2], vars(main))
-    typed = content_of(tiny("loss=__main__:Cell"), of_data=lambda _: {})
+    typed = content_of(tiny("loss=__main__:Cell"), of_data=lambda: {})
     assert typed["source of __main__:Cell"] == UNKNOWN
     assert changes_in(typed, typed)
 
@@ -125,9 +125,9 @@ def test_files_that_settings_name_count_whole(tmp_path):
     weights = tmp_path / "own.safetensors"
     weights.write_bytes(b"a" * 9999)
     spec = load_run(overrides={"trunk": "resnet50", "trunk.weights": str(weights)})
-    before = content_of(spec, of_data=lambda _: {})
+    before = content_of(spec, of_data=lambda: {})
     weights.write_bytes(b"a" * 5000 + b"b" + b"a" * 4998)
-    assert changes_in(before, content_of(spec, of_data=lambda _: {})).startswith("file of trunk.weights was ")
+    assert changes_in(before, content_of(spec, of_data=lambda: {})).startswith("file of trunk.weights was ")
 
 
 SCRIPT = """

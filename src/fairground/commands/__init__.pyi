@@ -102,7 +102,6 @@ from fairground.commands.terminal import plural
 from fairground.commands.terminal import prints_on_stderr
 from fairground.commands.terminal import screen_width
 from fairground.commands.terminal import terminal_width
-from fairground.commands.train import data_content
 from fairground.commands.train import is_leader
 from fairground.commands.train import resume
 from fairground.commands.train import train_command
@@ -174,7 +173,6 @@ __all__ = [
     "complain",
     "console",
     "counted",
-    "data_content",
     "data_frame",
     "data_overrides",
     "executor_of",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from fairground import records, training
 from fairground.commands import (
     Answer,
     AnyPath,
@@ -124,6 +125,9 @@ def _recommend(
             progress.say(sentence)
         folder = RecommendationFolder(home, request.identity())
         with folder.opened():
+            spec = request.spec(request.frozen).run
+            if what := folder.begin(records.content_of(spec, lambda: training.content_of_data(spec))):
+                progress.say(f"Earlier sessions do not count, because data or code changed: {what}.")
             result, spent = folder.plan["result"], folder.plan["spent"]
             is_new = extra is not None or result is None or result["is_stopped"]
             if is_new:

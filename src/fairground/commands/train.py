@@ -25,7 +25,6 @@ from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.errors import require
 from fairground.loggers.feed import Feed, fed
 from fairground.records import RunFolder, RunRecord, Store, content_of, require_unchanged, resolve_run, stored_spec
-from fairground.records.content import Content
 from fairground.records.training_events import Event, Listener
 from fairground.spec import COMMAND_LINE, Overrides, RunSpec, load_run, name_of, parse_overrides, to_plain
 
@@ -106,7 +105,7 @@ def train_spec(
             store.begin_again(name, "asked for")
         record = next(store.records(name=name, state="done"), None)
         if record is not None:
-            require_unchanged(name, record.content, content_of(spec, data_content))
+            require_unchanged(name, record.content, content_of(spec, lambda: training.content_of_data(spec)))
         return None if record is None else record.to_json()
 
     with fed(loggers if is_leader() else (), home) as feed:
@@ -122,13 +121,6 @@ def train_spec(
                 store.append(record)
             feed.finished(record)
     return Run(record=record, home=home, is_new=stored is None)
-
-
-def data_content(spec: RunSpec) -> Content:
-    """Return the fingerprints of a spec's data and split as they are now; this imports torch."""
-    from fairground.training.assemble import content_of_data
-
-    return content_of_data(spec)
 
 
 def is_leader() -> bool:

@@ -33,12 +33,13 @@ from fairground.recommendation.race import Race, RaceProgress
 from fairground.recommendation.recommendation_folder import Measurements, RecommendationFolder
 from fairground.recommendation.request import Request
 from fairground.recommendation.time_budget import Budget
-from fairground.records.store import Store
+from fairground.records import ChangedError, Store, changes_in, content_of
 from fairground.reporting import duration, size, write_race_page
 from fairground.spec import ALL, AdaptationSpec, to_plain
 from fairground.studies.seal import OPENED
 from fairground.training import InputProfile, checkpoint, measure, stage_cache, torch_threads
 from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench
+from fairground.training.assemble import content_of_data
 
 CORES = os.cpu_count() or 1
 #: of the time, what is set aside for embedding the test images at most; beyond that the user is warned
@@ -356,6 +357,9 @@ def remake_model(plan: Path) -> tuple[str, str]:
     asked: dict[str, Any] = read_json(plan, error=StoreError)
     require(bool(asked.get("rows")), f"{plan}: nothing was trained or measured yet, so there is nothing to repeat")
     spec = AdaptationSpec.from_plain(asked["adaptation"])
+    now = content_of(spec.run, lambda: content_of_data(spec.run))
+    if what := changes_in(asked.get("content", now), now):
+        raise ChangedError(f"recommendation {plan.parent.name} was made with other content: {what}")
     bench = Workbench(spec.run, is_small=asked["is_small"])
     rows = np.array(asked["rows"], dtype=np.int64)
     bench.embed(rows)

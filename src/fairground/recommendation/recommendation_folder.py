@@ -15,22 +15,27 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from fairground.errors import StoreError, require
-from fairground.files import held, read_json, write_atomically
+from fairground.files import held, put_away, read_json, write_atomically
+from fairground.records import Content, changes_in
 from fairground.spec.run_names import NAME_LENGTH, canonical_json
+
+#: what plan.json holds before the first session
+_NEW = {"spent": 0.0, "n_openings": 0, "trunk": "", "result": None}
 
 
 class RecommendationFolder:
     """`plan` is what plan.json holds.
 
     `spent` are the seconds of all sessions, `n_openings` how often the test classes were opened, `trunk` the network
-    that was chosen, `result` what the last session ended with; the rest is what the model is made from.
+    that was chosen, `content` what the request points at, `result` what the last session ended with; the rest is what
+    the model is made from.
     """
 
     def __init__(self, root: Path, asked: Mapping[str, Any]) -> None:
         self.root, self.name = root, hashlib.sha256(canonical_json(asked).encode()).hexdigest()[:NAME_LENGTH]
         self.path = root / "recommendations" / self.name
         self.page, self.model = self.path / "report.html", self.path / "model"
-        self.plan: dict[str, Any] = {"spent": 0.0, "n_openings": 0, "trunk": "", "result": None}
+        self.plan: dict[str, Any] = dict(_NEW)
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -40,6 +45,14 @@ class RecommendationFolder:
             if (self.path / "plan.json").exists():
                 self.plan |= read_json(self.path / "plan.json", error=StoreError)
             yield
+
+    def begin(self, content: Content) -> str:
+        """Note what the request points at; where that changed, put earlier sessions away, and return what changed."""
+        if what := changes_in(self.plan.get("content", content), content):
+            put_away(self.path, "measurements.jsonl", "model", "frozen", "report.html", "plan.json")
+            self.plan = {**_NEW, "n_openings": self.plan["n_openings"]}
+        self.write(content=dict(content))
+        return what
 
     def write(self, **changes: Any) -> None:
         self.plan |= changes

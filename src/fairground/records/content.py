@@ -40,7 +40,7 @@ class ChangedError(StoreError, InputError):
     """A stored run has other content than the same spec has now."""
 
 
-def content_of(spec: RunSpec, of_data: Callable[[RunSpec], Content]) -> dict[str, str]:
+def content_of(spec: RunSpec, of_data: Callable[[], Content]) -> dict[str, str]:
     """Return what a spec points at; `of_data` is asked for data that does not come with the package."""
     parts = {key: part for key in ROOM_OF if (part := getattr(spec, key)) is not None}
     measured = (*spec.evaluation.metrics, *spec.evaluation.analyses)
@@ -52,7 +52,7 @@ def content_of(spec: RunSpec, of_data: Callable[[RunSpec], Content]) -> dict[str
     settings = {f"{key}.{name}": value for key, part in parts.items() for name, value in part.settings.items()}
     places = {name: Path(value).expanduser() for name, value in settings.items() if value and isinstance(value, str)}
     if ":" in spec.data.name or {"data.root", "data.path"} & places.keys():
-        found |= of_data(spec)
+        found |= of_data()
     files = {name: place for name, place in places.items() if not name.startswith("data.") and place.is_file()}
     digests = file_digests(files.values())
     return found | {f"file of {name}": digests[place][:16] for name, place in files.items()}

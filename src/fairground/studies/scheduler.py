@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar, cast
 
+from fairground import training
 from fairground.errors import StoreError
 from fairground.files import LockedError
 from fairground.records import ChangedError, Clock, RunFolder, RunRecord, Store, locked
@@ -96,12 +97,10 @@ class Scheduler:
     def content_of(self, spec: RunSpec) -> dict[str, str]:
         """Return what a spec points at, with data and split as they were when this scheduler first looked."""
 
-        def of_data(spec: RunSpec) -> Content:
-            from fairground.training.assemble import content_of_data
-
+        def of_data() -> Content:
             key = repr((spec.data, spec.split))
             if key not in self._data:
-                self._data[key] = content_of_data(spec)
+                self._data[key] = training.content_of_data(spec)
             return self._data[key]
 
         return content_of(spec, of_data)

@@ -1,7 +1,6 @@
 """Where a study is in a run directory, and how it is found again by its name, its hash or its file."""
 
 import json
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairground.errors import DamageWarning, FairgroundError, StoreError, require
-from fairground.files import held, read_json, read_with_digest, sweep, write_atomically, write_with_digest
+from fairground.files import held, put_away, read_json, read_with_digest, sweep, write_atomically, write_with_digest
 from fairground.records import ChangedError, Content, changes_in
 from fairground.spec import StudySpec, nearest, study_from_plain, study_hash, to_plain
 
@@ -49,11 +48,7 @@ class StudyFolder:
                 again = "`--again` (in Python `again=True`) searches again and makes again what changed"
                 raise ChangedError(f"study {study.name} was begun with other content: {what}. {again}")
             on_again(what)
-            history = self.path / "history" / str(time.time_ns())
-            history.mkdir(parents=True)
-            for old in (trials, self.page, path):
-                if old.exists():
-                    old.replace(history / old.name)
+            put_away(self.path, trials.name, self.page.name, path.name)
         write_with_digest(path, content)
 
 

@@ -185,7 +185,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         known_bugs=bugs,
         weights=weights,
         device=device,
-        content=content_of(spec, lambda _: prints),
+        content=content_of(spec, lambda: prints),
     )
 
 

@@ -256,7 +256,7 @@ def _cache_of(parts: Assembled) -> StageCache:
 def folder_of(spec: RunSpec, *key: Any) -> Path:
     """Return the folder of a cache; data, transform and trunk from outside are part of its key by their source."""
     names = [part.name for part in (spec.data, spec.transform, spec.trunk) if ":" in part.name]
-    content = content_of(spec, lambda _: {}) if names else {}
+    content = content_of(spec, lambda: {}) if names else {}
     outside = sorted(item for item in content.items() if any(item[0].endswith(f" of {name}") for name in names))
     text = json.dumps([_VERSION, torch.__version__, *key, outside], sort_keys=True)
     return cache_root("stages") / hashlib.sha256(text.encode()).hexdigest()[:32]
