@@ -101,4 +101,5 @@ def _lines(axes: "Axes", lines: Sequence[tuple[str, Sequence[float], Sequence[fl
             x, y, marker=sign_of(number), color=colour_of(number, palette), linewidth=2, markersize=4, label=f" {name}"
         )
     if len(lines) > 1:
-        axes.legend(frameon=False, fontsize=8, labelcolor=palette["ink"])
+        below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncols": 2}  # never over a line
+        axes.legend(frameon=False, fontsize=8, labelcolor=palette["ink"], columnspacing=1, **below)

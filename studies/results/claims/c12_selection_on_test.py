@@ -74,7 +74,11 @@ def page(runs: Sequence[ExportedRun], matters: Mapping[str, float]) -> Page | No
                 for data, one in inflated.items()
             ]
         )
-        + ", for heads on frozen features.",
+        + " over the epoch that validation MAP@R selects; over the one that validation Recall@1 selects "
+        + listed(
+            [f"{points(_over_methods(some, MANY, by=JUDGED).mean)} on {SHORT[data]}" for data, some in found.items()]
+        )
+        + " with 32 looks (heads on frozen features).",
         answers=[
             answer
             for data in found
