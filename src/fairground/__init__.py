@@ -20,6 +20,7 @@ _VERBS = {
     "compare_values": "fairground.comparison.compare_values:compare_values",
     "report": "fairground.commands.report:report",
     "runs": "fairground.commands.runs:runs",
+    "import_runs": "fairground.commands.runs:import_runs",
     "evaluate": "fairground.evaluation.metric_scores:evaluate",
     "load_model": "fairground.commands.load_model:load_model",
     "get_data": "fairground.commands.data:get_data",

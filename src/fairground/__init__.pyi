@@ -16,6 +16,7 @@ from fairground.commands.data import get_data
 from fairground.commands.load_model import load_model
 from fairground.commands.recommend import recommend
 from fairground.commands.report import report
+from fairground.commands.runs import import_runs
 from fairground.commands.runs import runs
 from fairground.commands.study import study
 from fairground.commands.train import train
@@ -33,6 +34,7 @@ __all__ = [
     "evaluate",
     "get_data",
     "heads",
+    "import_runs",
     "load_model",
     "losses",
     "metrics",

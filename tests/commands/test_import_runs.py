@@ -68,6 +68,15 @@ def test_a_page_of_imported_runs_alone(tmp_path, capsys):
     assert page.count("All results are imported, so no method can be called better.") >= 2
 
 
+@pytest.mark.parametrize("words", [["resume"], ["evaluate"], ["reproduce"], ["train", "--like"]])
+def test_there_is_nothing_to_train_or_measure(tmp_path, capsys, words):
+    (tmp_path / "theirs.csv").write_text("method,R@1\na,63\n")
+    (run,) = fg.import_runs(tmp_path / "theirs.csv", percent=True, home=tmp_path, dataset="icons")
+    assert run.scores == {"recall@1": 0.63}
+    told = output_of(capsys, *words, run.name[:12], "--home", str(tmp_path), code=2)
+    assert f"run {run.name} is imported: only its scores are here, so it cannot be trained" in told
+
+
 def test_the_last_row_of_a_history_counts(home, capsys):
     history = "_step,loss,e_recall\n0,1.5,0.1\n2,0.5,0.4\n1,0.9,0.3\n3,0.2,\n"
     imported(capsys, home, history, "method=mine", "dataset=icons", "protocol=laptop", "recall@1=e_recall")

@@ -271,7 +271,7 @@ def test_a_claim_over_overlapping_intervals():
     runs, high, low = {"a": method(), "b": other()}, {0: 0.1, 1: 0.5, 2: 0.9}, {0: 0.05, 1: 0.46, 2: 0.84}
     for comparison, is_raised in ((compare_values({"a": high, "b": low}), True), (None, False)):
         flags = [flag.text for flag in check_fairness(runs, metric="map@r", comparison=comparison).flags]
-        assert any("1 of 1 verdicts call a method better while" in text for text in flags) == is_raised
+        assert any("In 1 of 1 verdict a method is called better while" in text for text in flags) == is_raised
     clear = compare_values({"a": {0: 0.9, 1: 0.91, 2: 0.92}, "b": low | {1: 0.06, 2: 0.07}})
     unsettled = compare_values({"a": high, "b": {0: 0.6, 1: 0.2, 2: 0.5}})
     for comparison in (clear, unsettled):
@@ -285,7 +285,9 @@ def test_many_overlapping_claims_are_one_sentence_with_counts():
     comparison = compare_values(values)
     flags = check_fairness({name: method() for name in values}, metric="map@r", comparison=comparison).flags
     (told,) = [flag.text for flag in flags if flag.flag == "overlap"]
-    assert told.startswith("10 of 10 verdicts call a method better while the two intervals overlap: a than 4 methods, ")
+    assert told.startswith(
+        "In 10 of 10 verdicts a method is called better while the two intervals overlap: a than 4 methods, "
+    )
     assert told.endswith("c than 2 methods and 1 more.")
 
 
@@ -312,10 +314,10 @@ def test_an_optimum_on_a_bound():
         return [flag.text for flag in found if flag.flag == "bound"]
 
     assert bounds(loss__margin=0.5, loss__scale=1.0, loss__bins=50, loss__form="x") == []
-    assert bounds(loss__margin=0.995) == ["a: loss.margin = 0.995 is on the upper bound of its search range."]
-    assert bounds(loss__scale=0.0102) == ["a: loss.scale = 0.0102 is on the lower bound of its search range."]
+    assert bounds(loss__margin=0.995) == ["On a bound of the search range: a: loss.margin = 0.995 (upper)."]
+    both = "On a bound of the search range: a: loss.scale = 0.0102 (lower), optimiser.loss_lr = 1e-06 (lower)."
+    assert bounds(loss__scale=0.0102, optimiser__loss_lr=1e-6) == [both]
     assert bounds(loss__bins=3) == []
-    assert len(bounds(loss__bins=2, optimiser__loss_lr=1e-6)) == 2
 
 
 def test_clustering_metrics_need_the_spread_over_their_seeds():

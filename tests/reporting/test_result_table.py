@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fairground.comparison.fold_averages import join_folds
-from fairground.records.record import RunRecord, Score
+from fairground.records.record import EpochRow, RunRecord, Score
 from fairground.reporting import ResultTable, headline_of
 from fairground.reporting import table_formats as formats
 from fairground.reporting.run_set import methods_of
@@ -133,6 +133,11 @@ def test_folds_that_chose_different_epochs_have_no_best_epoch_between_them():
     for epochs, best in (((3, 5), None), ((3, 3), 3)):
         chosen = [replace(run, best_epoch=epoch) for run, epoch in zip(folds, epochs, strict=True)]
         assert join_folds(chosen)[0].best_epoch == best
+    one, two = (EpochRow(epoch=0, step=0, loss=None, validation={"map@r": score}) for score in (0.1, 0.3))
+    slow = replace(folds[1], epochs=(two,), provenance=replace(folds[1].provenance, wall_seconds=5.0))
+    (mean,) = join_folds([replace(folds[0], epochs=(one, replace(one, epoch=1))), slow])
+    assert [(row.epoch, round(row.validation["map@r"], 9)) for row in mean.epochs] == [(0, 0.2)]
+    assert mean.provenance.wall_seconds == (folds[0].provenance.wall_seconds + 5.0) / 2
 
 
 def test_nothing_finished_is_a_table_without_columns():

@@ -48,7 +48,7 @@ def test_an_optimum_on_a_bound_is_warned_of():
     assert on_bounds(ranges, inside) == []
     warned = on_bounds(ranges, inside | {"m": -0.2, "lr": 0.9, "k": 9})
     assert [word.partition(" = ")[0] for word in warned] == ["m", "lr", "k"]
-    assert "m = -0.2 lies on the lower bound of its range: the optimum may lie beyond, widen it" in warned
+    assert "m = -0.2 is on the lower bound of its range: the optimum may be outside; widen it" in warned
 
 
 def test_where_less_is_better_the_best_is_the_lowest():

@@ -79,6 +79,7 @@ from fairground.commands.run_directory import home_folder
 from fairground.commands.runs import Run
 from fairground.commands.runs import RunList
 from fairground.commands.runs import data_frame
+from fairground.commands.runs import import_command
 from fairground.commands.runs import import_runs
 from fairground.commands.runs import named_records
 from fairground.commands.runs import without_trials
@@ -183,6 +184,7 @@ __all__ = [
     "guard_streams",
     "home_argument",
     "home_folder",
+    "import_command",
     "import_runs",
     "is_leader",
     "keep_memory",

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fairground import reporting, studies
 from fairground.commands import Answer, Verbatim, options, options_of, run_directory, run_specs, study_answer
 from fairground.errors import FairgroundError, require
-from fairground.records.store import Store
+from fairground.records import Store, own_run
 from fairground.spec.load_run_spec import run_from_plain
 
 
@@ -59,6 +59,7 @@ def _repeated(name: str, n_repeats: int, spawn: options.Spawn, home: Path, *, qu
     from fairground.reporting.table_formats import text
 
     first = Store(home).get(name)
+    own_run(first.name)
     spec = run_from_plain(dict(first.spec))
     specs = [replace(spec, seed=spec.seed + 1 + repeat) for repeat in range(n_repeats)]
     repeats = run_specs(specs, spawn, home, quiet=quiet)

@@ -8,11 +8,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
-from fairground.commands import HOME, Answer, Home, home_argument, home_folder, list_runs, plural
+from fairground.commands import HOME, Answer, AnyPath, Home, home_argument, home_folder, list_runs, plural
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.errors import InputError, require
 from fairground.records import EpochRow, RunFolder, RunRecord, State, Store, records_of_csv
-from fairground.spec import ROOM_OF, canonical, nearest, parse_overrides
+from fairground.spec import ROOM_OF, Value, canonical, nearest, parse_overrides
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -164,7 +164,17 @@ def _settings(record: RunRecord) -> dict[str, Any]:
     return found
 
 
-def import_runs(
+def import_runs(file: AnyPath, *, percent: bool = False, home: AnyPath | None = None, **columns: str) -> RunList:
+    """Import results of others from a CSV file and return them as runs.
+
+    The keywords are what the file calls otherwise or does not say: `dataset="cub200", **{"recall@1": "e_recall@1"}`.
+    """
+    folder = home_folder(home)
+    records, _, _ = _stored(Path(file), columns, percent, folder)
+    return RunList(Run(record=record, home=folder) for record in records)
+
+
+def import_command(
     file: Annotated[Path, "FILE", "A CSV file with one row per run, or an export of Weights & Biases."],
     words: Annotated[
         Sequence[str], "[COLUMN=THEIRS]...", "What the file calls otherwise or does not say: dataset=cub200 loss=crit"
@@ -180,7 +190,18 @@ def import_runs(
     Examples: fairground runs import results.csv --percent ·
     fairground runs import history.csv method=margin dataset=cub200 recall@1=e_recall@1
     """
-    records, unused = records_of_csv(file, parse_overrides(words), is_percent=percent)
+    records, n_new, unused = _stored(file, parse_overrides(words), percent, home)
+    lines = [f"{plural(n_new, 'run')} imported, {len(records) - n_new} were there already"]
+    lines += [f"columns not used: {', '.join(unused)}"] if unused else []
+    lines += [f"next: fairground compare{home_argument(home)}"]
+    return Answer({"runs": [record.name for record in records], "columns_not_used": unused}, lines)
+
+
+def _stored(
+    file: Path, said: Mapping[str, Value], is_percent: bool, home: Path
+) -> tuple[list[RunRecord], int, list[str]]:
+    """Store the runs of a file; return them all, how many are new, and the columns that were not used."""
+    records, unused = records_of_csv(file, said, is_percent=is_percent)
     store = Store(home)
     new = [record for record in records if not RunFolder(home, record.name).record.exists()]
     for record in (record for record in records if record not in new):
@@ -188,10 +209,7 @@ def import_runs(
         hint = f"delete it first with `fairground runs remove {record.name}{home_argument(home)}`"
         require(is_same, f"{record.name} was imported before with other scores: {hint}")
     store.append_all(new)
-    lines = [f"{plural(len(new), 'run')} imported, {len(records) - len(new)} were there already"]
-    lines += [f"columns not used: {', '.join(unused)}"] if unused else []
-    lines += [f"next: fairground compare{home_argument(home)}"]
-    return Answer({"runs": [record.name for record in records], "columns_not_used": unused}, lines)
+    return records, len(new), unused
 
 
 def remove(
@@ -206,4 +224,4 @@ def remove(
     return Answer({"removed": removed}, [f"removed run {name}" for name in removed])
 
 
-COMMANDS = {"list": list_runs, "import": import_runs, "remove": remove}
+COMMANDS = {"list": list_runs, "import": import_command, "remove": remove}

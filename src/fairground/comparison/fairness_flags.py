@@ -3,7 +3,7 @@
 A flag does not keep a method out of a table; it says what may not be concluded.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
@@ -98,6 +98,13 @@ def check_fairness(
     return FairnessResult(methods=tuple(methods), differences=tuple(find_differences(evidence)), flags=tuple(flags))
 
 
+def _listed(labels: Iterable[str]) -> str:
+    """Return names that may have commas in them; of many the first."""
+    names = list(labels)
+    between, n_more = "; " if any(", " in name for name in names) else ", ", len(names) - 6
+    return between.join(names[:6]) + (f" and {n_more} more" if n_more > 0 else "")
+
+
 def _flag(name: str, raised_when: str) -> Callable[[Callable[[Evidence], Found]], None]:
     return lambda find: FLAGS.append(FlagRule(name, raised_when, find))
 
@@ -105,7 +112,7 @@ def _flag(name: str, raised_when: str) -> Callable[[Callable[[Evidence], Found]]
 @_flag("imported", "numbers of others stand in the table")
 def imported_numbers(evidence: Evidence) -> Found:
     if evidence.imported:
-        text = f"Imported, so that no rule can be checked: {', '.join(evidence.imported)}."
+        text = f"Imported, so that no rule can be checked: {_listed(evidence.imported)}."
         yield evidence.imported, text, "Another protocol can explain any difference to them (MLRC 2.1)."
 
 
@@ -113,16 +120,16 @@ def imported_numbers(evidence: Evidence) -> Found:
 def selected_on_test(evidence: Evidence) -> Found:
     why = "What is selected by its test score has a test score that is too high (MLRC 2.3)."
     if on_test := evidence.where(lambda run: run.selection is not None and run.selection.split == "test"):
-        yield on_test, f"Selected on the test split: {', '.join(on_test)}.", why
+        yield on_test, f"Selected on the test split: {_listed(on_test)}.", why
     if unknown := evidence.where(lambda run: run.selection is None):
-        text = f"No validation score, so nothing shows that the test split did not select: {', '.join(unknown)}."
+        text = f"No validation score, so nothing shows that the test split did not select: {_listed(unknown)}."
         yield unknown, text, why
 
 
 @_flag("test_watched", "test scores of every epoch were kept while validation selected (MLRC 2.3)")
 def watched_test(evidence: Evidence) -> Found:
     if watched := evidence.where(lambda run: any(row.test for row in run.epochs)):
-        text = f"The test split was watched during training, though validation selected: {', '.join(watched)}."
+        text = f"The test split was watched during training, though validation selected: {_listed(watched)}."
         yield watched, text, "A person who sees every epoch's test score may choose what to report by it (MLRC 2.3)."
 
 
@@ -130,7 +137,7 @@ def watched_test(evidence: Evidence) -> Found:
 def run_once(evidence: Evidence) -> Found:
     if once := tuple(label for label, runs in evidence.done.items() if len(runs) == 1):
         why = "One run cannot tell a better method from a luckier seed (MLRC 2.1)."
-        yield once, f"One run only: {', '.join(once)}.", why
+        yield once, f"One run only: {_listed(once)}.", why
 
 
 @_flag("seeds", "methods have unequal numbers of runs, or other seeds")
@@ -155,7 +162,7 @@ def seeds_in_waves(evidence: Evidence) -> Found:
         listed = ", ".join(f"{label} {count}" for label, count in counts.items())
         yield tuple(counts), f"Runs of each method: {listed}; {shared.sentence}.", shared.why_fair
     elif some := tuple(label for label, runs in evidence.methods.items() if any(run.seed_procedure for run in runs)):
-        text = f"Seeds were added until a study was settled, and this table does not correct for it: {', '.join(some)}."
+        text = f"Seeds were added until a study was settled, and this table does not correct for it: {_listed(some)}."
         yield some, text, "Seeds added after looking make false verdicts frequent; compare the study's methods alone."
 
 
@@ -179,7 +186,8 @@ def overlapping_claims(evidence: Evidence) -> Found:
             f"{winner} than {some[0] if len(some) == 1 else f'{len(some)} methods'}" for winner, some in beaten.items()
         ]
         n, more = sum(map(len, beaten.values())), f" and {len(counts) - 3} more" if len(counts) > 3 else ""
-        text = f"{n} of {len(better)} verdicts call a method better while the two intervals overlap: "
+        verdicts = f"{len(better)} verdict{'' if len(better) == 1 else 's'}"
+        text = f"In {n} of {verdicts} a method is called better while the two intervals overlap: "
         why = "Only the interval of their difference, which leaves out what both share, supports that."
         concerned = tuple(dict.fromkeys(name for winner, some in beaten.items() for name in (winner, *some)))
         yield concerned, f"{text}{', '.join(counts[:3])}{more}.", why
@@ -187,10 +195,17 @@ def overlapping_claims(evidence: Evidence) -> Found:
 
 @_flag("bound", "a searched setting ended within a hundredth of the edge of its range")
 def on_a_bound(evidence: Evidence) -> Found:
-    why = "The optimum may be outside; widen the range."
-    for label, runs in evidence.done.items():
-        for text in dict.fromkeys(text for run in runs for text in _bounds_hit(run)):
-            yield (label,), f"{label}: {text} bound of its search range.", why
+    hit = {
+        label: dict.fromkeys(text for run in runs for text in _bounds_hit(run)) for label, runs in evidence.done.items()
+    }
+    listed = [f"{label}: {', '.join(texts)}" for label, texts in hit.items() if texts]
+    if listed:
+        text = f"On a bound of the search range: {'; '.join(listed)}."
+        yield (
+            tuple(label for label, texts in hit.items() if texts),
+            text,
+            "The optimum may be outside; widen the range.",
+        )
 
 
 def _bounds_hit(run: RunRecord) -> Iterator[str]:
@@ -201,7 +216,7 @@ def _bounds_hit(run: RunRecord) -> Iterator[str]:
             names = (f"{part}.{key}", f"{part}.{settings.get('name')}.{key}")
             end = end_of(next((ranges[name] for name in names if name in ranges), None), value)
             if end is not None:
-                yield f"{part}.{key} = {float(str(value)):g} is on the {end}"
+                yield f"{part}.{key} = {float(str(value)):g} ({end})"
 
 
 @_flag("less_tuning", "a method had at most a fifth of another's trials")
@@ -247,7 +262,7 @@ def by_a_weak_metric(evidence: Evidence) -> Found:
 def measured_raw(evidence: Evidence) -> Found:
     raw = tuple(label for label, runs in evidence.done.items() if any(map(is_measured_raw, one_of_each_spec(runs))))
     if raw and len(raw) < sum(bool(runs) for runs in evidence.done.values()):
-        text = f"Measured on raw outputs, the others at unit length: {', '.join(raw)}."
+        text = f"Measured on raw outputs, the others at unit length: {_listed(raw)}."
         why = "Length alone moves every ranking metric; evaluation.normalise=true measures all alike (MLRC 2.2)."
         yield raw, text, why
 
@@ -256,7 +271,7 @@ def measured_raw(evidence: Evidence) -> Found:
 def on_a_closed_set(evidence: Evidence) -> Found:
     if closed := tuple(label for label, runs in evidence.methods.items() if any(run.is_closed_set for run in runs)):
         why = "Metric learning is judged on classes never seen; a closed set is classification and scores higher."
-        yield closed, f"Tested on classes that were trained on (closed set): {', '.join(closed)}.", why
+        yield closed, f"Tested on classes that were trained on (closed set): {_listed(closed)}.", why
 
 
 @_flag("known_bugs", "a bug of published code is reproduced on purpose")
@@ -266,7 +281,7 @@ def with_known_bugs(evidence: Evidence) -> Found:
         for bug in (bug for run in runs for bug in run.known_bugs):
             where.setdefault(bug.sentence, {})[label] = None
     for sentence, labels in where.items():
-        text = f"Known bug switched on in {', '.join(labels)}: {sentence}."
+        text = f"Known bug switched on in {_listed(labels)}: {sentence}."
         yield tuple(labels), text, "It shows what was published, not what the method can do."
 
 
@@ -327,4 +342,4 @@ def not_trained(evidence: Evidence) -> Found:
     labels = tuple(label for label in evidence.methods if label in evidence.untrained)
     if labels and len(labels) < len(evidence.methods):
         why = "It is there to show what training adds; its head and dimensions may differ."
-        yield labels, f"Not trained: {', '.join(labels)}.", why
+        yield labels, f"Not trained: {_listed(labels)}.", why

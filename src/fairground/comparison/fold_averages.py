@@ -2,12 +2,13 @@
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import Any
 
 from fairground.errors import require
-from fairground.records.record import RunRecord, one_of_each_spec
+from fairground.records.record import EpochRow, RunRecord, one_of_each_spec
 from fairground.spec import NAME_LENGTH, Value, canonical_json
 
 
@@ -60,6 +61,7 @@ def _one(method: str, runs: Sequence[RunRecord]) -> RunRecord:
         method=method,
         spec={**first.spec, "split": {**_split(first), "fold": ", ".join(_fold(run) for run in runs)}},
         scores=tuple(scores),
+        epochs=tuple(_epochs(runs)),
         # Folds choose their epochs apart: the mean of them has none.
         best_epoch=first.best_epoch if len({run.best_epoch for run in runs}) == 1 else None,
         notes=tuple(dict.fromkeys(note for run in runs for note in run.notes)),
@@ -67,10 +69,31 @@ def _one(method: str, runs: Sequence[RunRecord]) -> RunRecord:
         is_closed_set=any(run.is_closed_set for run in runs),
         known_bugs=tuple(dict.fromkeys(bug for run in runs for bug in run.known_bugs)),
         provenance=replace(
-            first.provenance, split_fingerprint="+".join(fingerprints), data_fingerprint=" or ".join(data)
+            first.provenance,
+            split_fingerprint="+".join(fingerprints),
+            data_fingerprint=" or ".join(data),
+            wall_seconds=fmean(run.provenance.wall_seconds for run in runs),
+            peak_memory_bytes=round(fmean(run.provenance.peak_memory_bytes for run in runs)),
         ),
         content={what: " or ".join(some) for what, some in contents.items()},
     )
+
+
+def _epochs(runs: Sequence[RunRecord]) -> Iterator[EpochRow]:
+    """Yield the mean over folds of every epoch that all of them reached."""
+
+    def means(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
+        return {key: fmean(one[key] for one in scores) for key in scores[0] if all(key in one for one in scores)}
+
+    for rows in zip(*(run.epochs for run in runs), strict=False):
+        losses = [row.loss for row in rows if row.loss is not None]
+        yield replace(
+            rows[0],
+            loss=fmean(losses) if losses else None,
+            validation=means([row.validation for row in rows]),
+            test=means([row.test for row in rows]),
+            train=means([row.train for row in rows]),
+        )
 
 
 def _method(record: RunRecord) -> str:

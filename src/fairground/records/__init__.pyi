@@ -13,7 +13,9 @@ from fairground.records.content import content_of
 from fairground.records.content import require_unchanged
 from fairground.records.current_record import Outcome
 from fairground.records.current_record import outcome_of
+from fairground.records.find_run import IMPORTED
 from fairground.records.find_run import folder_names
+from fairground.records.find_run import own_run
 from fairground.records.find_run import resolve_run
 from fairground.records.find_run import resolved
 from fairground.records.imported_runs import COLUMNS
@@ -68,6 +70,7 @@ __all__ = [
     "FILE_NAME",
     "Filters",
     "Finding",
+    "IMPORTED",
     "ImagesPrepared",
     "KnownBug",
     "Listener",
@@ -103,6 +106,7 @@ __all__ = [
     "map_npy",
     "one_of_each_spec",
     "outcome_of",
+    "own_run",
     "read_arrays",
     "records_of_csv",
     "require_unchanged",

@@ -7,6 +7,9 @@ from pathlib import Path
 from fairground.errors import require
 from fairground.spec import nearest
 
+#: what the names of imported runs begin with
+IMPORTED = "imported-"
+
 
 def folder_names(root: Path) -> frozenset[str]:
     try:
@@ -18,8 +21,15 @@ def folder_names(root: Path) -> frozenset[str]:
 
 def resolve_run(root: Path, name: str) -> str:
     """Return the whole name of a run that was begun, finished or not, from the beginning of its name."""
-    begun = sorted(run for run in folder_names(root) if (root / "runs" / run / "spec.json").exists())
-    return resolved(name, begun, root)
+    folders = sorted(folder_names(root))
+    begun = [run for run in folders if run.startswith(IMPORTED) or (root / "runs" / run / "spec.json").exists()]
+    return own_run(resolved(name, begun, root))
+
+
+def own_run(name: str) -> str:
+    refusal = f"run {name} is imported: only its scores are here, so it cannot be trained, measured or repeated"
+    require(not name.startswith(IMPORTED), refusal)
+    return name
 
 
 def resolved(name: str, known: Sequence[str], root: Path) -> str:

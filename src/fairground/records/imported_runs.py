@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fairground.errors import require
 from fairground.files import read_csv, shown
-from fairground.records import Provenance, RunRecord, Score, SplitName
+from fairground.records import IMPORTED, Provenance, RunRecord, Score, SplitName
 from fairground.spec import MetricDeclaration, Value, declared_metric, hash_of, nearest, spelled
 
 COLUMNS = ("method", "loss", "dataset", "seed", "protocol", "step")
@@ -56,7 +56,7 @@ def records_of_csv(path: Path, said: Mapping[str, Value], *, is_percent: bool) -
         spec: dict[str, Value] = {"protocol": protocol or "imported", "data": {"name": data}}
         spec |= {"loss": {"name": loss or method}, "imported": {"method": method, "file": path.name}}
         spec["seed"] = int(_number(seed, "seed", where)) if seed else counted
-        name, note = f"imported-{hash_of(spec)}", f"imported from {path.name}, line {line}"
+        name, note = f"{IMPORTED}{hash_of(spec)}", f"imported from {path.name}, line {line}"
         last = runs[name][0] if name in runs else -math.inf
         require(at != last, f"{where}: seed {spec['seed']} of {method} comes twice")
         if at > last:

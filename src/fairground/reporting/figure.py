@@ -71,9 +71,13 @@ class FigureInputs:
     def kind(self) -> Kind:
         return "ranking" if self.runs.study is None else self.runs.study.kind
 
+    @property
+    def is_averaged(self) -> bool:
+        """Whether a run is a repeat, the mean over its folds."""
+        return len(self.folds) > len(self.runs.records)
+
     def count(self, n: int) -> str:
-        """Return how many runs; of several folds, how many repeats, each the mean over its folds."""
-        return count(n, "repeat" if len(self.folds) > len(self.runs.records) else "run")
+        return count(n, "repeat" if self.is_averaged else "run")
 
     @property
     def habitual(self) -> str:

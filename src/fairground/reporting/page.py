@@ -148,6 +148,7 @@ def _section(anchor: str, inputs: FigureInputs, others: Mapping[SectionKey, Figu
         "card": _card([flatten(record.spec) for record in one_of_each_spec(inputs.folds)]),
         "scores": score_panel(table),
         "curves": {} if is_toy else curves_of(table),
+        "is_averaged": inputs.is_averaged,
         "drawn": drawn,
         "notes": sentences.notes_of(table),
         "fairness": table.fairness if table.comparisons and not is_toy else None,
@@ -157,7 +158,7 @@ def _section(anchor: str, inputs: FigureInputs, others: Mapping[SectionKey, Figu
         "answers": [(figure, svg) for figure, svg in shown if figure.is_answer],
         "figures": [(figure, svg) for figure, svg in shown if not figure.is_answer],
         "maps": [] if is_toy else maps_of(inputs),
-        "noun": "space" if is_toy else "method",
+        "noun": ("space" if inputs.done[0].is_untrained else "variant") if is_toy and inputs.done else "method",
         "labels": labels,
     }
 

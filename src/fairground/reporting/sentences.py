@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from fairground.comparison import Generality, no_verdict_on
-from fairground.records.record import Finding
+from fairground.records.record import Finding, RunRecord
 from fairground.reporting import ResultTable, TableRow, clean, heading, show, show_interval, unit
 from fairground.spec.metric_names import is_share
 
@@ -143,10 +143,18 @@ def notes_of(table: ResultTable) -> list[Note]:
     if twice:
         warnings.append(f"Counted more than once: run {join_names(twice)}.")
     found = [Note(text, is_warning=True) for text in warnings]
-    for text, count in Counter(clean(text) for record in records for text in record.notes).items():
+    texts = [text for record in records for text in record.notes if text not in _told_elsewhere(record)]
+    texts += [record.search.told("each method's ranges") for record in records if record.search is not None]
+    for text, count in Counter(map(clean, texts)).items():
         where = "" if count == len(records) else f" ({count} of {len(records)} runs)"
         found.append(Note(text + where, is_warning=False))
     return found
+
+
+def _told_elsewhere(record: RunRecord) -> list[str]:
+    """Return the notes of a run that the page has in one sentence for many runs: its search, and known bugs."""
+    bugs = [text for text in record.notes if any(bug.sentence in text for bug in record.known_bugs)]
+    return bugs if record.search is None else [*bugs, record.search.sentence]
 
 
 def _doctor_findings(table: ResultTable) -> list[str]:

@@ -208,7 +208,6 @@ def _search_lines(result: JobResult) -> list[str]:
         metric, score = result.job.study.selection.metric, result.selected.score
         shown = "" if score is None else f", validation {metric} {with_unit(metric, score)}"
         lines.append(f"  trial {result.selected.trial} selected{shown}: {settings}")
-        lines += [f"  warning: {word}" for word in on_bounds(result.job.ranges(), result.selected.settings)]
     return [*lines, *(f"  warning: not joined: {word}" for word in dict.fromkeys(result.complaints))]
 
 

@@ -86,7 +86,7 @@ def _as_changed(study: spec.StudySpec, source: spec.StudySpec, differs: str) -> 
         now, then = ours[label], theirs[label]
         for key in dict.fromkeys([*now, *then]):
             is_new_part = now.get(part := key.partition(".")[0]) != then.get(part) and key != part
-            here, there = (settings.get(key, "none") for settings in (now, then))
+            here, there = (settings.get(key, "none") or "empty" for settings in (now, then))
             if there not in (here, spec.UNSAID) and key not in told and not is_new_part:
                 found.setdefault(f"{key} {here}", {})[there] = None
     changes = [f"{change} (there {' or '.join(values)})" for change, values in found.items()]

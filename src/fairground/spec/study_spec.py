@@ -208,12 +208,14 @@ class SearchProcedure:
 
     @property
     def sentence(self) -> str:
+        return self.told(", ".join(self.ranges) or "nothing")
+
+    def told(self, searched: str) -> str:
         trials = f"settings searched in {self.trials} trial{'' if self.trials == 1 else 's'}"
         if not self.sampler:
             return trials
         first = ", the method's own settings first" if self.defaults_first else ""
         folds = f", {self.over} over {len(self.folds)} of {self.n_folds} folds" if self.n_folds > 1 else ""
-        searched = ", ".join(self.ranges) or "nothing"
         return f"{trials} ({self.sampler}{first}) of {searched}; best validation {self.metric}{folds}"
 
     @classmethod

@@ -74,7 +74,7 @@ def on_bounds(ranges: Mapping[str, Range], settings: Mapping[str, Value]) -> lis
     """Return a sentence for every setting on an end of its range."""
     ends = {key: end_of(span, settings.get(key)) for key, span in ranges.items()}
     return [
-        f"{key} = {settings[key]} lies on the {end} bound of its range: the optimum may lie beyond, widen it"
+        f"{key} = {settings[key]} is on the {end} bound of its range: the optimum may be outside; widen it"
         for key, end in ends.items()
         if end is not None
     ]

@@ -238,7 +238,8 @@ def effects(inputs: FigureInputs) -> ReportFigure | None:
         losses |= {owners[common] for common in shared}
         runs |= {run.name for at in (high, low) for common in shared for run in levels[at][common].done}
         shown, change = _setting_name(name), list(changes.values())[-1]
-        told.append((change, f"{shown} {high} instead of {low}"))
+        ends = (high, low) if n_pairs == 1 else (f"{high} (highest)", f"{low} (lowest)")
+        told.append((change, f"{shown} {ends[0]} instead of {ends[1]}"))
         items = [item for row, one in enumerate(changes.values()) for item in _whisker(row, one)]
         title, x = f"{shown}: {high} instead of {low}", f"change of {axis}"
         drawn.append(Panel(items=items, rows=list(changes), title=title, x=x, has_zero_line=True))

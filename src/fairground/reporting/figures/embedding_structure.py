@@ -313,5 +313,6 @@ def toy_lines(inputs: FigureInputs) -> ReportFigure | None:
             (label, ranges[label], f"{min(recalls[label]):.1f} to {max(recalls[label]):.1f}", len(some))
             for label, some in shares.items()
         ],
-        answer=f"The larger singular value has a share of {ranges[first]} with {first}; it is {'; '.join(told)}.",
+        answer=f"The larger singular value has a share of {ranges[first]} with {first}, 0.5 being even; it is "
+        f"{'; '.join(told)}.",
     )

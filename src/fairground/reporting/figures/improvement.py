@@ -167,7 +167,7 @@ def average_improvement(inputs: FigureInputs) -> ReportFigure | None:
     return ReportFigure(
         title="Papers versus these runs: the average improvement",
         sentence=f"Average relative improvement of {heading(inputs.habitual)} over {' and '.join(found)}, with the "
-        "95 % interval over methods, without FastAP and the two classic losses."
+        "95 % interval over methods: all but FastAP, the two classic losses, and those with switched tuples or mixup."
         f"{claims if has_claims else ''} As in figure 3 of Musgrave et al., 2020.",
         draw=panels(drawn),
         height=1.2 + 0.4 * max(map(len, found.values())),
@@ -252,10 +252,11 @@ def over_time(inputs: FigureInputs) -> ReportFigure | None:
             Names(marks=[*((*point, "ink") for point in points), *marks]),
         ]
         drawn.append(Panel(items=items, x="year of the paper", y=axis_of(metric), margin=0.2, has_whole_x=True))
+    best = "" if len(inputs.methods) <= _MOST_METHODS else ", the best with each loss,"
     means_of = [{loss: fmean(scores) for _, loss, scores in some} for some in by_metric.values()]
     return ReportFigure(
         title="Progress over the years",
-        sentence=f"{' and '.join(map(heading, by_metric))} of {len(dated)} methods by the year of their loss "
+        sentence=f"{' and '.join(map(heading, by_metric))} of {len(dated)} methods{best} by the year of their loss "
         f"({inputs.count(sum(len(scores) for *_, scores in dated))}), each with a fitted line."
         f"{marked if claims else ''} As in figure 2 of Musgrave et al., 2020.",
         draw=panels(drawn),

@@ -185,7 +185,7 @@ def lag_one(scores: Sequence[float]) -> float | None:
 
 def autocorrelation(inputs: FigureInputs) -> ReportFigure | None:
     by_metric: dict[str, list[float]] = {}
-    for run in inputs.done:
+    for run in [run for run in inputs.folds if run.state == "done"] or inputs.done:
         epochs = [row.validation for row in run.epochs if row.epoch > 0]
         for metric in dict.fromkeys(chain.from_iterable(epochs)):
             r = lag_one([scores[metric] for scores in epochs if metric in scores])

@@ -92,11 +92,12 @@ def _with_and_without(inputs: FigureInputs, change: str, title: str, number: str
     ]
     over = f" on average over {len(pairs)} methods" if len(pairs) > 1 else ""
     told = f"{_DOING[change]} changes {join_words(means)}{over}."
+    more = f"{f' {told}' if best else ''}{' Intervals are over methods, at 95 %.' if over else ''}"
     return ReportFigure(
         title=title,
         sentence=f"{', '.join(known)}, mean and standard deviation, of {count(len(pairs), 'method')} without and with "
-        f"{change}{best} ({inputs.count(sum(map(len, scores)))}). {told} Intervals are over methods, at 95 %; a higher "
-        f"\u03c1 is a steeper spectrum.{also_apart(pairs)} As in figure {number} of Roth et al., 2020.",
+        f"{change}{best} ({inputs.count(sum(map(len, scores)))}).{more} A higher \u03c1 is a "
+        f"steeper spectrum.{also_apart(pairs)} As in figure {number} of Roth et al., 2020.",
         draw=panels([score, *decays], columns=3, keys=[("without", 1), ("with", 2)], kind="bar", sharey=True),
         height=1.5 + 0.6 * len(pairs),
         columns=("method", *(f"{name}, {how}" for name in known for how in ("without", "with"))),
