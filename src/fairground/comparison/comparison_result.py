@@ -32,8 +32,6 @@ GeneralityKind = Literal["seeds", "classes", "both"]
 Repeats = GeneralityKind | Literal["datasets"]
 #: what would settle a pair: seeds that are advised; of a study in waves, seeds that follow, none beyond the limit, none
 Prospect = Literal["advised", "follow", "limit", "none"]
-
-
 #: how a number is written
 Show = Callable[[float], str]
 
@@ -163,14 +161,8 @@ class Comparison:
     @property
     def repeated(self) -> "Comparison":
         """The comparison without methods of one run, on which there is no verdict."""
-        kept = {method.name for method in self.methods if method.n > 1}
-        if len(kept) == len(self.methods):
-            return self
-        return replace(
-            self,
-            methods=tuple(method for method in self.methods if method.name in kept),
-            pairs=tuple(pair for pair in self.pairs if pair.a in kept and pair.b in kept),
-        )
+        methods, single = tuple(method for method in self.methods if method.n > 1), {*self.single}
+        return replace(self, methods=methods, pairs=tuple(pair for pair in self.pairs if not {pair.a, pair.b} & single))
 
     @property
     def single(self) -> tuple[str, ...]:
@@ -197,16 +189,15 @@ class Comparison:
     @property
     def sentence(self) -> str:
         """Who is best."""
-        leader, repeated = self.methods[0].name, self.repeated
+        repeated = self.repeated
         if len(self.methods) == 1:
-            return f"{leader} is the only method."
+            return f"{self.methods[0].name} is the only method."
         if len(repeated.methods) < 2:
-            return f"{leader} leads, but one run cannot tell a better method from a lucky one."
+            return f"{self.methods[0].name} leads, but one run cannot tell a better method from a lucky one."
         leader = repeated.methods[0].name
-        first = [pair for pair in repeated.pairs if pair.a == leader]
         parts = [f"{leader} leads"]
         for verdict, how in (("equivalent", "equivalent to it"), ("unsettled", "not settled against it")):
-            if others := [pair.b for pair in first if pair.verdict == verdict]:
+            if others := [pair.b for pair in repeated.pairs if pair.a == leader and pair.verdict == verdict]:
                 parts.append(f"{join_words(others)} {'is' if len(others) == 1 else 'are'} {how}")
         found = f"{'; '.join(parts)}." if len(parts) > 1 else f"{leader} is better than every other method."
         return f"{found} {no_verdict_on(self.single)}" if self.single else found
@@ -248,11 +239,13 @@ def sentence_of(pair: Pair, *, show: Show | None = None, unit: str = "", better:
 
     `better` replaces the word for a method that leads, such as "higher" for a value without a good direction.
     """
-    show = show or shown_like(pair)
-    seeds = _rests_on(pair)
     if pair.low is None or pair.high is None:
         needed = "at least two runs of each" if pair.prospect == "advised" else "the first look at all methods"
         return f"{pair.a} and {pair.b}: not settled; a verdict needs {needed}"
+    # Two digits of the interval's half width, nine decimals at most.
+    width = (pair.high - pair.low) / 2 or abs(pair.difference) or 1.0
+    decimals = min(9, max(0, 1 - math.floor(math.log10(width))))
+    show, seeds = show or (lambda value: f"{value:.{decimals}f}"), _rests_on(pair)
     ends = (pair.low, pair.high) if pair.higher_is_better else (-pair.high, -pair.low)
     by = f"{show(abs(pair.difference))} [{', '.join(map(show, ends))}]{unit}"
     if pair.verdict == "better":
@@ -284,20 +277,10 @@ def join_words(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def shown_like(pair: Pair) -> Show:
-    """Return how to write numbers of a pair: two digits of its interval's half width, nine decimals at most."""
-    ends = [end for end in (pair.low, pair.high) if end is not None]
-    width = (max(ends) - min(ends)) / 2 if ends else abs(pair.difference)
-    width = width or abs(pair.difference) or 1.0
-    decimals = min(9, max(0, 1 - math.floor(math.log10(width))))
-    return lambda value: f"{value:.{decimals}f}"
-
-
 def _rests_on(pair: Pair) -> str:
     """Return how many seeds, test classes or both the verdict rests on."""
     seeds = f"{pair.n_a} seeds" if pair.n_a == pair.n_b else f"{pair.n_a} and {pair.n_b} seeds"
-    classes = f"{pair.n_classes} test classes"
-    datasets = f"{pair.n_shared} data sets"
+    classes, datasets = f"{pair.n_classes} test classes", f"{pair.n_shared} data sets"
     return {"seeds": seeds, "classes": classes, "both": f"{seeds} and {classes}", "datasets": datasets}[pair.over]
 
 
@@ -305,13 +288,11 @@ def _what_would_settle(pair: Pair) -> str:
     if pair.over != "seeds":
         words = {"classes": "test classes", "both": "seeds or test classes", "datasets": "data sets"}
         return f"more {words[pair.over]} would tell"
-    in_waves = {
+    if pair.prospect == "advised" and pair.more_seeds is not None:
+        return f"about {pair.more_seeds} more seed{'s' if pair.more_seeds != 1 else ''} of each would settle it"
+    return {
+        "advised": "no feasible number of seeds would resolve this",
         "follow": "more seeds of both follow",
         "limit": "both have the most seeds this study gives",
         "none": "this study gives them no more seeds",
-    }
-    if pair.prospect in in_waves:
-        return in_waves[pair.prospect]
-    if pair.more_seeds is None:
-        return "no feasible number of seeds would resolve this"
-    return f"about {pair.more_seeds} more seed{'s' if pair.more_seeds != 1 else ''} of each would settle it"
+    }[pair.prospect]

@@ -82,20 +82,14 @@ def check_fairness(
     require(len(methods) > 0, "there is nothing to compare: no method was given")
     for label, records in methods.items():
         require(len(records) > 0, f"method '{label}' has no runs")
-    evidence = Evidence(
-        methods={label: tuple(records) for label, records in methods.items()},
-        metric=metric,
-        split=split,
-        comparison=comparison,
-        varied=varied,
-        imported=tuple(imported),
-    )
-    flags = [
+    runs, others = {label: tuple(records) for label, records in methods.items()}, tuple(imported)
+    evidence = Evidence(methods=runs, metric=metric, split=split, comparison=comparison, varied=varied, imported=others)
+    flags = tuple(
         Flag(flag=rule.name, methods=concerned, text=text, why=why)
         for rule in FLAGS
         for concerned, text, why in rule.find(evidence)
-    ]
-    return FairnessResult(methods=tuple(methods), differences=tuple(find_differences(evidence)), flags=tuple(flags))
+    )
+    return FairnessResult(methods=tuple(methods), differences=tuple(find_differences(evidence)), flags=flags)
 
 
 def _listed(labels: Iterable[str]) -> str:
@@ -182,15 +176,13 @@ def overlapping_claims(evidence: Evidence) -> Found:
         if seen is not None and seen.estimate(pair.a).overlaps(seen.estimate(pair.b)):
             beaten.setdefault(pair.a, []).append(pair.b)
     if beaten:
-        counts = [
-            f"{winner} than {some[0] if len(some) == 1 else f'{len(some)} methods'}" for winner, some in beaten.items()
-        ]
-        n, more = sum(map(len, beaten.values())), f" and {len(counts) - 3} more" if len(counts) > 3 else ""
+        than = {one: some[0] if len(some) == 1 else f"{len(some)} methods" for one, some in beaten.items()}
+        listed = ", ".join(f"{winner} than {others}" for winner, others in list(than.items())[:3])
+        n, more = sum(map(len, beaten.values())), f" and {len(than) - 3} more" if len(than) > 3 else ""
         verdicts = f"{len(better)} verdict{'' if len(better) == 1 else 's'}"
-        text = f"In {n} of {verdicts} a method is called better while the two intervals overlap: "
+        text = f"In {n} of {verdicts} a method is called better while the two intervals overlap: {listed}{more}."
         why = "Only the interval of their difference, which leaves out what both share, supports that."
-        concerned = tuple(dict.fromkeys(name for winner, some in beaten.items() for name in (winner, *some)))
-        yield concerned, f"{text}{', '.join(counts[:3])}{more}.", why
+        yield tuple(dict.fromkeys(name for one, some in beaten.items() for name in (one, *some))), text, why
 
 
 @_flag("bound", "a searched setting ended within a hundredth of the edge of its range")

@@ -1,8 +1,6 @@
-"""What must agree before methods may share a table: one row per rule, each with its reason.
+"""What must agree before methods may share a table: one row per rule, each with its reason; a new rule is a new row.
 
-What is compared may differ: loss, miner, regulariser, sampler, their settings and the optimiser's rate for the weights
-of the loss. Everything else must agree. A new rule is a new row. `unforeseen` watches every setting that no other row
-names, so that a setting added by a later version cannot slip through.
+What is compared may differ. Everything else must agree: `unforeseen` watches every setting that no other row names.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -50,7 +48,7 @@ class Evidence:
         for label, runs in self.methods.items():
             specs = [flatten(run.spec) for run in one_of_each_spec(runs)]
             keys = dict.fromkeys(key for spec in specs for key in spec)
-            found[label] = {key: " or ".join(sorted({spec.get(key, "none") for spec in specs})) for key in keys}
+            found[label] = {key: OR.join(sorted({spec.get(key, "none") for spec in specs})) for key in keys}
         return found
 
     @cached_property
@@ -74,13 +72,12 @@ class Evidence:
     @property
     def compares_samplers(self) -> bool:
         """Whether two methods have different samplers and are otherwise the same method."""
-        others = [owner for owner in COMPARED if owner != "sampler"]
-        samplers: dict[frozenset, set[frozenset]] = {}
-        for settings in self.settings.values():
-            method = frozenset(item for item in settings.items() if is_under(item[0], others))
-            sampler = frozenset(item for item in settings.items() if is_under(item[0], ["sampler"]))
-            samplers.setdefault(method, set()).add(sampler)
-        return any(len(found) > 1 for found in samplers.values())
+
+        def n_different(*owners: str) -> int:
+            settings = self.settings.values()
+            return len({frozenset(item for item in some.items() if is_under(item[0], owners)) for some in settings})
+
+        return n_different(*COMPARED) > n_different(*(owner for owner in COMPARED if owner != "sampler"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,13 +264,12 @@ def find_differences(evidence: Evidence) -> list[Difference]:
         for what in (*watched, *(() if is_varied else rule.fields)):
             freed = evidence.untrained if is_under(what, rule.untrained_may_differ_in) else frozenset()
             labels = [label for label in evidence.methods if label not in freed]
+            values = {label: evidence.settings[label].get(what, UNSAID) for label in labels}
+            is_split = False
             if what in rule.fields:
-                given = {label: [rule.fields[what](run) or UNSAID for run in evidence.done[label]] for label in labels}
-                values = {label: OR.join(sorted(set(some))) or UNSAID for label, some in given.items()}
-                is_split = any(OR in value for value in values.values())
-            else:
-                values = {label: evidence.settings[label].get(what, UNSAID) for label in labels}
-                is_split = False
+                given = {label: {rule.fields[what](run) or UNSAID for run in evidence.done[label]} for label in labels}
+                values = {label: OR.join(sorted(some)) or UNSAID for label, some in given.items()}
+                is_split = any(len(some) > 1 for some in given.values())
             if is_split or len(set(values.values())) > 1:
                 found.append(Difference(rule=rule.name, what=what, values=values, why=rule.why))
     return [*found, *_other_content(evidence)]

@@ -1,23 +1,12 @@
 """Runs that differ in their fold alone, averaged into one."""
 
 import hashlib
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
-from typing import Any
 
-from fairground.errors import require
 from fairground.records.record import EpochRow, RunRecord, one_of_each_spec
 from fairground.spec import NAME_LENGTH, Value, canonical_json
-
-
-def mean_over_folds(value: float | Mapping[Any, float], folds: str, where: str) -> float:
-    own = folds_of(value)
-    require(own == folds, f"every repeat needs the same folds; {where} has {own} and the first repeat {folds}")
-    parts = [float(part) for part in value.values()] if isinstance(value, Mapping) else [float(value)]
-    require(all(map(math.isfinite, parts)), f"a comparison needs finite values; {where} has {parts}")
-    return math.fsum(parts) / len(parts)
 
 
 def join_folds(records: Iterable[RunRecord]) -> list[RunRecord]:
@@ -116,15 +105,6 @@ def _n_folds(records: Sequence[RunRecord]) -> int:
 
 def _fold(record: RunRecord) -> str:
     return str(_split(record).get("fold", ""))
-
-
-def place_of_seed(seed: Any) -> tuple[bool, float, str]:
-    is_number = isinstance(seed, int | float)
-    return not is_number, float(seed) if is_number else 0.0, str(seed)
-
-
-def folds_of(value: float | Mapping[Any, float]) -> str:
-    return f"folds {', '.join(sorted(map(str, value)))}" if isinstance(value, Mapping) else "no folds"
 
 
 def seed_of(record: RunRecord) -> int:

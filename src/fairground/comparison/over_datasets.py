@@ -84,15 +84,12 @@ def over_datasets(
         missing = sorted(set(names) ^ set(found.names))
         require(not missing, f"every method needs runs on every data set; on '{dataset}' not all have {missing}")
     tables = [found.table[[found.names.index(name) for name in names]] for found in runs.values()]
-    means = {
-        name: {dataset: float(np.nanmean(t[i])) for dataset, t in zip(runs, tables, strict=True)}
-        for i, name in enumerate(names)
-    }
+    by_method = np.transpose([np.nanmean(table, axis=1) for table in tables]).tolist()
+    means = {name: dict(zip(runs, row, strict=True)) for name, row in zip(names, by_method, strict=True)}
     improvement = compare_values(means, level=level, margin=margin, higher_is_better=higher_is_better)
     pairs = tuple(replace(pair, over="datasets", more_seeds=None) for pair in improvement.pairs)
     improvement = replace(improvement, pairs=pairs)
-    low, high = min(float(np.nanmin(t)) for t in tables), max(float(np.nanmax(t)) for t in tables)
-    scores = np.linspace(low, high, n_scores)
+    scores = np.linspace(min(map(np.nanmin, tables)), max(map(np.nanmax, tables)), n_scores)
     kinds = ("rank", "rank_low", "rank_high", "iqm", "iqm_low", "iqm_high")
     columns = dict(zip(kinds, _intervals(tables, 1.0 if higher_is_better else -1.0, level), strict=True))
     order = sorted(range(len(names)), key=lambda i: (columns["rank"][i], names[i]))

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairground.comparison import folds_of, mean_over_folds, place_of_seed
 from fairground.errors import require
 
 #: for each method the value of each seed, or its values per fold
@@ -40,13 +39,18 @@ class Runs:
         for name, found in values.items():
             require(len(found) > 0, f"method '{name}' has no value to compare")
         # Sorted, so that sums are bit-identical in whatever order runs are given.
-        seeds = tuple(sorted({seed for found in values.values() for seed in found}, key=place_of_seed))
+        seeds = tuple(sorted({seed for found in values.values() for seed in found}, key=_numbers_first))
         place = {seed: i for i, seed in enumerate(seeds)}
         table = np.full((len(values), len(seeds)), math.nan)
         first = next(iter(next(iter(values.values())).values()))
         for row, (name, found) in enumerate(values.items()):
             for seed, value in found.items():
-                table[row, place[seed]] = mean_over_folds(value, folds_of(first), f"method '{name}', seed {seed}")
+                where, folds = f"method '{name}', seed {seed}", _folds_of(value)
+                refusal = f"every repeat needs the same folds; {where} has {folds} and the first repeat"
+                require(folds == _folds_of(first), f"{refusal} {_folds_of(first)}")
+                parts = [float(part) for part in (value.values() if isinstance(value, Mapping) else (value,))]
+                require(all(map(math.isfinite, parts)), f"a comparison needs finite values; {where} has {parts}")
+                table[row, place[seed]] = math.fsum(parts) / len(parts)
         return cls(names=tuple(values), seeds=seeds, table=table)
 
     @cached_property
@@ -70,3 +74,12 @@ class Runs:
         columns = [i for i in np.argsort(-shares, kind="stable") if shares[i]]
         seeds = tuple(self.seeds[i] for i in columns)
         return Runs(names=tuple(self.names[i] for i in rows), seeds=seeds, table=table[:, columns])
+
+
+def _numbers_first(seed: Any) -> tuple[bool, float, str]:
+    is_number = isinstance(seed, int | float)
+    return not is_number, float(seed) if is_number else 0.0, str(seed)
+
+
+def _folds_of(value: float | Mapping[Any, float]) -> str:
+    return f"folds {', '.join(sorted(map(str, value)))}" if isinstance(value, Mapping) else "no folds"
