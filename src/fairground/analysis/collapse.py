@@ -35,11 +35,7 @@ ENOUGH = 8
 
 @dataclass(frozen=True)
 class Collapse:
-    """`kind` is what was seen ("none" if nothing is wrong) and `sentence` says it with numbers.
-
-    `spread` is the mean squared distance of unit vectors to their mean (0 one point, 1 evenly spread);
-    `effective_dimensions` is the exponential entropy of the variances along the principal axes.
-    """
+    """`kind` is what was seen ("none" if nothing is wrong) and `sentence` says it with numbers."""
 
     kind: Kind
     sentence: str
@@ -48,7 +44,6 @@ class Collapse:
 
     @property
     def is_collapsed(self) -> bool:
-        """Whether something is wrong."""
         return self.kind != "none"
 
 
@@ -77,8 +72,7 @@ def collapse_of(embeddings: torch.Tensor) -> Collapse:
     if possible < ENOUGH:
         return Collapse("none", "", spread, dimensions)
     if float(shares[0]) > LINE:
-        sentence = f"{float(shares[0]):.0%} of the variance lies along one direction"
-        return Collapse("line", sentence, spread, dimensions)
+        return Collapse("line", f"{float(shares[0]):.0%} of the variance lies along one direction", spread, dimensions)
     if dimensions < max(2.0, FEW * possible):
         sentence = f"embeddings fill {dimensions:.1f} of {possible} dimensions"
         return Collapse("few_dimensions", sentence, spread, dimensions)
@@ -96,11 +90,5 @@ class CollapseAnalysis(Analysis):
         require(space.n_rows > 1, "collapse needs two rows at least", DataError)
         seen = collapse_of(torch.from_numpy(space.rows(spaced_rows(space.n_rows, self.max_rows))))
         remarks = (f"collapse ({seen.kind}): {seen.sentence}",) if seen.is_collapsed else ()
-        return Findings(
-            values={
-                "is_collapsed": float(seen.is_collapsed),
-                "spread": seen.spread,
-                "effective_dimensions": seen.effective_dimensions,
-            },
-            remarks=remarks,
-        )
+        found = {"is_collapsed": float(seen.is_collapsed), "spread": seen.spread}
+        return Findings(values={**found, "effective_dimensions": seen.effective_dimensions}, remarks=remarks)

@@ -30,9 +30,6 @@ class HubnessAnalysis(Analysis):
         gap = counts - counts.mean()
         deviation = np.sqrt((gap**2).mean())
         skewness = float((gap**3).mean() / deviation**3) if deviation > 0 else 0.0
-        values = {
-            "hubness": skewness,
-            "orphans": float((counts == 0).mean()),
-            "largest_hub": float(counts.max() / k),
-        }
+        orphans, largest = float((counts == 0).mean()), float(counts.max() / k)
+        values = {"hubness": skewness, "orphans": orphans, "largest_hub": largest}
         return Findings(values=values, curves={"named_by": counts})

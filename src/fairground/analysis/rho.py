@@ -40,12 +40,10 @@ class RhoAnalysis(Analysis):
     def measure(self, space: EmbeddingSpace) -> Findings:
         values = space.singular_values
         n_left = len(values) - self.drop_top - self.drop_last
-        require(
-            n_left >= 1, f"rho drops {self.drop_top + self.drop_last} of {len(values)} singular values: none is left"
-        )
+        dropped = f"{self.drop_top + self.drop_last} of {len(values)} singular values"
+        require(n_left >= 1, f"rho drops {dropped}: none is left")
         left = values[self.drop_top : self.drop_top + n_left]
         rho, n_floored = decay(left, from_uniform=self.direction == "from_uniform")
-        remarks = (
-            (f"{n_floored} of {n_left} singular values are zero: rho is a floor of infinity",) if n_floored else ()
-        )
-        return Findings(values={"rho": rho}, remarks=remarks, curves={"kept_singular_values": np.array(left)})
+        remark = f"{n_floored} of {n_left} singular values are zero: rho is a floor of infinity"
+        curves = {"kept_singular_values": np.array(left)}
+        return Findings(values={"rho": rho}, remarks=(remark,) if n_floored else (), curves=curves)

@@ -22,7 +22,6 @@ from fairground.comparison.comparison_result import join_words
 from fairground.comparison.comparison_result import longest_runs
 from fairground.comparison.comparison_result import no_verdict_on
 from fairground.comparison.comparison_result import sentence_of
-from fairground.comparison.comparison_result import shown_like
 from fairground.comparison.comparison_result import shown_p
 from fairground.comparison.comparison_result import t_interval
 from fairground.comparison.fairness_flags import CLUSTERING
@@ -66,10 +65,7 @@ from fairground.comparison.fairness_rules import find_differences
 from fairground.comparison.fairness_rules import is_measured_raw
 from fairground.comparison.fairness_rules import is_under
 from fairground.comparison.fold_averages import fold_groups
-from fairground.comparison.fold_averages import folds_of
 from fairground.comparison.fold_averages import join_folds
-from fairground.comparison.fold_averages import mean_over_folds
-from fairground.comparison.fold_averages import place_of_seed
 from fairground.comparison.fold_averages import seed_of
 from fairground.comparison.generality import Generality
 from fairground.comparison.generality import PerClass
@@ -187,7 +183,6 @@ __all__ = [
     "find_differences",
     "fit",
     "fold_groups",
-    "folds_of",
     "friedman_p",
     "generality_of",
     "images_per_class",
@@ -202,7 +197,6 @@ __all__ = [
     "layout_of",
     "longest_runs",
     "look",
-    "mean_over_folds",
     "measured_raw",
     "more_seeds",
     "nemenyi",
@@ -218,7 +212,6 @@ __all__ = [
     "other_threads",
     "overlapping_claims",
     "p_values",
-    "place_of_seed",
     "profile_of",
     "range_reached",
     "ranks_of",
@@ -229,7 +222,6 @@ __all__ = [
     "selected_on_test",
     "sentence_of",
     "shares_of_best",
-    "shown_like",
     "shown_p",
     "t_interval",
     "t_statistics",

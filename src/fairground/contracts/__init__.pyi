@@ -2,7 +2,6 @@
 from fairground.contracts.analysis import Analysis
 from fairground.contracts.analysis import EmbeddingSpace
 from fairground.contracts.analysis import Findings
-from fairground.contracts.choices import ChecksChoices
 from fairground.contracts.dataset import Dataset
 from fairground.contracts.dataset import ImageTable
 from fairground.contracts.dataset import Images
@@ -26,6 +25,7 @@ from fairground.contracts.metric import RankingMetric
 from fairground.contracts.metric import Verification
 from fairground.contracts.metric import VerificationMetric
 from fairground.contracts.miner import Miner
+from fairground.contracts.part import Part
 from fairground.contracts.regulariser import Regulariser
 from fairground.contracts.sampler import BatchSampler
 from fairground.contracts.sampler import Labels
@@ -54,7 +54,6 @@ __all__ = [
     "Augmentation",
     "Batch",
     "BatchSampler",
-    "ChecksChoices",
     "ClusteringMetric",
     "Contingency",
     "Dataset",
@@ -75,6 +74,7 @@ __all__ = [
     "OpenSet",
     "OpenSetMetric",
     "Pairs",
+    "Part",
     "PhotoTrunk",
     "PlannedTransform",
     "Pooling",

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from fairground.contracts.choices import ChecksChoices
+from fairground.contracts.part import Part
 from fairground.errors import DataError, require
 
 #: what the files of these parts need beside what is defined here
@@ -50,7 +50,7 @@ class Findings:
     remarks: tuple[str, ...] = ()
 
 
-class Analysis(ChecksChoices, ABC):
+class Analysis(Part, ABC):
     """An embedding space in, findings out."""
 
     def __init__(self) -> None:

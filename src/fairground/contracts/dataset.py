@@ -93,17 +93,10 @@ class ImageTable:
         refusal = f"labels must be in 0..{len(self.class_names) - 1}; got {self.labels.min()}..{self.labels.max()}"
         require(int(self.labels.min()) >= 0 and int(self.labels.max()) < len(self.class_names), refusal, DataError)
         for name in ("official_test", "super_labels", "listed_parts", "is_query", "is_gallery", "groups"):
-            column = getattr(self, name)
-            require(
-                column is None or column.shape == (n,),
-                f"{name} needs one entry per image; got {None if column is None else column.shape} for {n} images",
-                DataError,
-            )
-        require(
-            (self.is_query is None) == (self.is_gallery is None),
-            "is_query and is_gallery must be given together",
-            DataError,
-        )
+            shape = (n,) if getattr(self, name) is None else getattr(self, name).shape
+            require(shape == (n,), f"{name} needs one entry per image; got {shape} for {n} images", DataError)
+        are_together = (self.is_query is None) == (self.is_gallery is None)
+        require(are_together, "is_query and is_gallery must be given together", DataError)
 
 
 class Dataset(ABC):

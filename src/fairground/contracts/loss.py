@@ -5,17 +5,16 @@ processor; `kernel_or_formula.py` chooses between them.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
 from torch import Generator, Tensor, nn
 
-from fairground.contracts import ChecksChoices, KernelResult, LossInputs, by_kernel_or_formula, is_eager
+from fairground.contracts import KernelResult, LossInputs, Part, by_kernel_or_formula, is_eager
 from fairground.errors import require
-from fairground.spec.search_ranges import Integer, LogReal, Range, Real
+from fairground.spec.search_ranges import Integer, LogReal, Real
 
 #: what the files of these parts need beside what is defined here
-__all__ = ["Integer", "LogReal", "Loss", "Range", "Real", "require"]
+__all__ = ["Integer", "LogReal", "Loss", "Real", "is_eager", "require"]
 
 
 class Triplets(NamedTuple):
@@ -53,7 +52,7 @@ def as_pairs(tuples: Tuples) -> Pairs:
     return Pairs(tuples.anchor, tuples.positive, tuples.anchor, tuples.negative)
 
 
-class Loss(ChecksChoices, nn.Module, ABC):
+class Loss(Part, nn.Module, ABC):
     """A training objective over one batch.
 
     `accepts` names the kinds of tuples a miner may hand over (`Triplets`, `Pairs`); empty means the loss looks at
@@ -67,7 +66,6 @@ class Loss(ChecksChoices, nn.Module, ABC):
     """
 
     accepts: tuple[type, ...] = ()
-    tunable: ClassVar[Mapping[str, Range]] = {}
     is_learnable: ClassVar[bool] = False
     is_random: bool = False
     on_sphere: bool = True
@@ -111,10 +109,6 @@ class Loss(ChecksChoices, nn.Module, ABC):
     def kernel(self, inputs: LossInputs) -> KernelResult | None:
         """Return what `formula` does and its gradients, in main memory and without autograd; None to leave it to it."""
         return None
-
-    def known_bugs(self) -> tuple[str, ...]:
-        """Return a sentence for every switch in use that reproduces a known bug of published code."""
-        return ()
 
 
 def require_batch(part: object, embeddings: Tensor, labels: Tensor) -> None:

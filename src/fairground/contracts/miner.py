@@ -1,21 +1,20 @@
 """What every miner is: embeddings and labels in, tuples out, without gradient."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from fairground.contracts import ChecksChoices, Pairs, Triplets, Tuples, require_batch
+from fairground.contracts import Pairs, Part, Triplets, Tuples, require_batch
 from fairground.errors import require
-from fairground.spec.search_ranges import Choice, Range, Real
+from fairground.spec.search_ranges import Choice, Real
 
 #: what the files of these parts need beside what is defined here
-__all__ = ["Choice", "Miner", "Pairs", "Range", "Real", "Triplets", "require"]
+__all__ = ["Choice", "Miner", "Pairs", "Real", "Triplets", "require"]
 
 
-class Miner(ChecksChoices, ABC):
+class Miner(Part, ABC):
     """Chooses the tuples a loss will see. Draws only from the generator it is given; keeps no state.
 
     `yields` is the kind of tuples it returns, so that `assemble` can refuse a loss that cannot take them. Distances are
@@ -24,7 +23,6 @@ class Miner(ChecksChoices, ABC):
     """
 
     yields: ClassVar[type[Triplets] | type[Pairs]]
-    tunable: ClassVar[Mapping[str, Range]] = {}
 
     def __init__(self) -> None:
         """A miner without settings refuses any."""
@@ -44,7 +42,3 @@ class Miner(ChecksChoices, ABC):
     @abstractmethod
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Tuples:
         """Return the tuples; embeddings are detached and float32 or float64."""
-
-    def known_bugs(self) -> tuple[str, ...]:
-        """Return a sentence for every switch in use that reproduces a known bug of published code."""
-        return ()

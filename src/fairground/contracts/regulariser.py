@@ -1,20 +1,19 @@
 """What every regulariser may do: change the mined tuples, add a penalty, or mix samples inside the model."""
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts import ChecksChoices, Loss, Mixing, Tuples
+from fairground.contracts import Loss, Mixing, Part, Triplets, Tuples
 from fairground.errors import require
-from fairground.spec.search_ranges import LogReal, Range, Real
+from fairground.spec.search_ranges import LogReal, Real
 
 #: what the files of these parts need beside what is defined here
-__all__ = ["LogReal", "Range", "Real", "Regulariser", "require"]
+__all__ = ["LogReal", "Loss", "Mixing", "Real", "Regulariser", "Triplets", "Tuples", "require"]
 
 
-class Regulariser(ChecksChoices, nn.Module):
+class Regulariser(Part, nn.Module):
     """A few hooks, each harmless unless overridden; the training step calls them in the order they stand here.
 
     A plan to mix is followed like this, with one mining for each of the two labels a mixed sample carries:
@@ -28,7 +27,6 @@ class Regulariser(ChecksChoices, nn.Module):
     sample, both sets of tuples are one and its weights add up to 1.
     """
 
-    tunable: ClassVar[Mapping[str, Range]] = {}
     #: whether the hook `change_tuples` does anything, so that `assemble` can refuse it without a ranking loss
     changes_tuples: ClassVar[bool] = False
     #: whether `plan_mixing` does anything: mixed samples depend on each other, so a batch cannot be cut into chunks
@@ -49,7 +47,3 @@ class Regulariser(ChecksChoices, nn.Module):
     def penalty(self, embeddings: Tensor, labels: Tensor, loss: Loss) -> Tensor | None:
         """Return a term to add to the loss, or None."""
         return None
-
-    def known_bugs(self) -> tuple[str, ...]:
-        """Return a sentence for every switch in use that reproduces a known bug of published code."""
-        return ()

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from torch.utils.data import Sampler
 
-from fairground.contracts.choices import ChecksChoices
+from fairground.contracts.part import Part
 from fairground.errors import DataError, require
-from fairground.spec import Choice, Range, Real, child_seed
+from fairground.spec import Choice, Real, child_seed
 
 #: what the files of these parts need beside what is defined here
 __all__ = ["Choice", "DataError", "Real", "require"]
@@ -37,7 +37,7 @@ class _Pass:
     is_loaded: bool = False
 
 
-class BatchSampler(ChecksChoices, Sampler[list[int]], ABC):
+class BatchSampler(Part, Sampler[list[int]], ABC):
     """Plans batches over a training split with `labels` (n,), drawing only from the generator it is given.
 
     A sampler's constructor takes `*, labels: Labels, batch_size: int` (facts, supplied by `assemble`), its own settings
@@ -48,7 +48,6 @@ class BatchSampler(ChecksChoices, Sampler[list[int]], ABC):
     every step, as training does.
     """
 
-    tunable: ClassVar[Mapping[str, Range]] = {}
     needs_embeddings: ClassVar[bool] = False
     #: whether it draws from torch's global stream, so that nothing may draw beside it
     draws_globally: ClassVar[bool] = False
@@ -86,11 +85,9 @@ class BatchSampler(ChecksChoices, Sampler[list[int]], ABC):
         """
         current = self._pass if self._pass is not None and self._pass.is_loaded else self._begin(self._next_epoch)
         current.is_loaded = False
+        refusal = "another pass over this sampler began before this one was over; give each loader a sampler of its own"
         while current.n_given < len(self):
-            require(
-                self._pass is current,
-                "another pass over this sampler began before this one was over; give each loader a sampler of its own",
-            )
+            require(self._pass is current, refusal)
             rows = self.draw(current.generator)
             current.n_given += 1
             yield rows.tolist()
@@ -150,10 +147,6 @@ class BatchSampler(ChecksChoices, Sampler[list[int]], ABC):
 
     def notes(self) -> tuple[str, ...]:
         """Return sentences for the record: classes filled up with repeats, and the like."""
-        return ()
-
-    def known_bugs(self) -> tuple[str, ...]:
-        """Return a sentence for every switch in use that reproduces a known bug of published code."""
         return ()
 
     def _begin(self, epoch: int) -> _Pass:

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 import torch
 
-from fairground.contracts import ChecksChoices, Images
+from fairground.contracts import Images, Part
 from fairground.errors import require
 
 #: what the files of these parts need beside what is defined here
@@ -101,7 +101,7 @@ def mix(hidden: torch.Tensor, mixing: Mixing) -> torch.Tensor:
 Pooling = Literal["avg", "max", "avg+max", "gem"]
 
 
-class Trunk(ChecksChoices, torch.nn.Module, ABC):
+class Trunk(Part, torch.nn.Module, ABC):
     """Images to features. `stages` run one after another, so that a regulariser may mix samples between them.
 
     A trunk declares the `preprocessing` its weights expect; `assemble` hands it to the transform. `published` are the

@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -212,7 +213,7 @@ def add_to_index(
         classes = None if inputs.labels is None else [inputs.class_names[label] for label in inputs.labels.tolist()]
         pictures = thumbnails(inputs.images, lambda done, of: tell("small pictures", done, of))
         replaced = inputs.names if replace_names else ()
-        return _append(index, blocks(), inputs.names, classes, pictures, replaced, inputs.left_out)
+        return _add_rows(index, blocks(), inputs.names, classes, pictures, replaced, inputs.left_out)
 
 
 def add_embeddings(
@@ -231,7 +232,7 @@ def add_embeddings(
         counts = {len(embeddings), len(names), len(names if classes is None else classes)}
         require(len(counts) == 1, "every embedding needs one name and, where classes are given, one class", DataError)
         blocks = (embeddings[begin : begin + _BLOCK] for begin in range(0, len(embeddings), _BLOCK))
-        return _append(index, blocks, names, classes, (b"" for _ in names), names if replace_names else ())
+        return _add_rows(index, blocks, names, classes, (b"" for _ in names), names if replace_names else ())
 
 
 def remove_from_index(folder: Path | str, *, ids: Iterable[int] = (), names: Iterable[str] = ()) -> IndexChange:
@@ -250,9 +251,7 @@ def remove_from_index(folder: Path | str, *, ids: Iterable[int] = (), names: Ite
             found += here
         gone = np.unique(np.array(found, np.int64))
         require(len(gone) > 0, "name the rows to remove, by identifier or by name")
-        sizes, sums = dict(index.info.sizes), dict(index.info.sums)
-        _append_bytes(index.folder, sizes, sums, _REMOVED, [gone.astype("<i8").tobytes()])
-        replace(index.info, sizes=sizes, sums=sums).write(index.folder)
+        _append(index, {_REMOVED: [gone.astype("<i8").tobytes()]})
         return IndexChange(added=0, removed=len(gone), n=len(index) - len(gone))
 
 
@@ -268,51 +267,45 @@ def _changing(folder: Path | str, *, device: str = "auto") -> Iterator[Index]:
         raise StoreError(cannot_write(Path(error.filename or path), error)) from error
 
 
-def _append(
+def _add_rows(
     index: Index,
     blocks: Iterable[np.ndarray],
     names: Sequence[str],
     classes: Sequence[str] | None,
     pictures: Iterable[bytes],
-    replaced: Sequence[str] = (),
+    replaced: Sequence[str],
     left_out: Sequence[str] = (),
 ) -> IndexChange:
-    info, sizes, sums = index.info, dict(index.info.sizes), dict(index.info.sums)
+    info = index.info
     refusal = "the rows of this index have classes; give those of the new rows: class folders, or a table with labels"
     require(not info.class_names or classes is not None, refusal, DataError)
     # Rows added to an index without classes have none.
     has_classes = bool(info.class_names) or info.n == 0
     numbers = {name: number for number, name in enumerate(info.class_names)}
     labels = [numbers.setdefault(str(name), len(numbers)) for name in classes or () if has_classes]
-    picture_ends = [sizes[_PICTURES]]
+    same = set(replaced)
+    gone = [row for row in index.ids.tolist() if index.names[row] in same] if same else []
+    sizes: list[int] = []
 
     def measured() -> Iterator[bytes]:
         for picture in pictures:
-            picture_ends.append(picture_ends[-1] + len(picture))
+            sizes.append(len(picture))
             yield picture
 
-    _append_bytes(index.folder, sizes, sums, _ROWS, (_checked(block, info).tobytes() for block in blocks))
-    _append_bytes(index.folder, sizes, sums, _LABELS, [np.array(labels, "<i4").tobytes()])
-    _append_bytes(index.folder, sizes, sums, _NAMES, (json.dumps(name).encode() + b"\n" for name in names))
-    _append_bytes(index.folder, sizes, sums, _PICTURES, measured())
-    _append_bytes(index.folder, sizes, sums, _PICTURE_ENDS, [np.array(picture_ends[1:], "<i8").tobytes()])
-    same = set(replaced)
-    gone = [row for row in index.ids.tolist() if index.names[row] in same] if same else []
-    _append_bytes(index.folder, sizes, sums, _REMOVED, [np.array(gone, "<i8").tobytes()])
-    replace(
-        info,
-        n=info.n + len(names),
-        class_names=tuple(numbers),
-        sizes=sizes,
-        sums=sums,
-        left_out=(*info.left_out, *left_out),
-    ).write(index.folder)
-    return IndexChange(
-        added=len(names),
-        removed=len(gone),
-        n=len(index) + len(names) - len(gone),
-        has_dropped_classes=classes is not None and not has_classes,
-    )
+    def picture_ends() -> Iterator[bytes]:
+        yield (info.sizes[_PICTURES] + np.cumsum(sizes, dtype="<i8")).tobytes()
+
+    appended: dict[str, Iterable[bytes]] = {
+        _ROWS: (_checked(block, info).tobytes() for block in blocks),
+        _LABELS: [np.array(labels, "<i4").tobytes()],
+        _NAMES: (json.dumps(name).encode() + b"\n" for name in names),
+        _PICTURES: measured(),
+        _PICTURE_ENDS: picture_ends(),
+        _REMOVED: [np.array(gone, "<i8").tobytes()],
+    }
+    _append(index, appended, n=info.n + len(names), class_names=tuple(numbers), left_out=(*info.left_out, *left_out))
+    n, has_dropped = len(index) + len(names) - len(gone), classes is not None and not has_classes
+    return IndexChange(added=len(names), removed=len(gone), n=n, has_dropped_classes=has_dropped)
 
 
 def _checked(block: np.ndarray, info: IndexInfo) -> np.ndarray:
@@ -324,16 +317,17 @@ def _checked(block: np.ndarray, info: IndexInfo) -> np.ndarray:
     return rows
 
 
-def _append_bytes(
-    folder: Path, sizes: dict[str, int], sums: dict[str, int], name: str, blocks: Iterable[bytes]
-) -> None:
-    """Write after the bytes that count, over whatever a killed change left there."""
-    with (folder / name).open("r+b" if (folder / name).exists() else "wb") as file:
-        file.truncate(sizes[name])
-        file.seek(sizes[name])
-        for block in blocks:
-            file.write(block)
-            sums[name] = zlib.crc32(block, sums[name])
-        file.flush()
-        os.fsync(file.fileno())
-        sizes[name] = file.tell()
+def _append(index: Index, appended: Mapping[str, Iterable[bytes]], **changes: Any) -> None:
+    """Write after the bytes that count, over whatever a killed change left there; then say that they count."""
+    sizes, sums = dict(index.info.sizes), dict(index.info.sums)
+    for name, blocks in appended.items():
+        with (index.folder / name).open("r+b" if (index.folder / name).exists() else "wb") as file:
+            file.truncate(sizes[name])
+            file.seek(sizes[name])
+            for block in blocks:
+                file.write(block)
+                sums[name] = zlib.crc32(block, sums[name])
+            file.flush()
+            os.fsync(file.fileno())
+            sizes[name] = file.tell()
+    replace(index.info, sizes=sizes, sums=sums, **changes).write(index.folder)

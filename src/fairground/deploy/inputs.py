@@ -67,11 +67,8 @@ def read_inputs(data: Embeddable) -> EmbeddingInputs:
     is_parquet = suffix in (".parquet", ".pq")
     if suffix == ".csv" or (is_parquet and not set(_FEATURES) & set(read_parquet(path).column_names)):
         return _dataset("table", path=str(path))
-    require(
-        is_parquet or suffix in (".npz", ".npy"),
-        f"'{path}' is not a folder of images, an image, a table (.csv, .parquet) or a file of features (.npz, .npy)",
-        DataError,
-    )
+    kinds = "a folder of images, an image, a table (.csv, .parquet) or a file of features (.npz, .npy)"
+    require(is_parquet or suffix in (".npz", ".npy"), f"'{path}' is not {kinds}", DataError)
     return _features(path)
 
 

@@ -1,7 +1,6 @@
 """Losses on logarithms of sums over the pairs of a batch, with their gradients; each equals the formula of its loss.
 
-A kernel is a method of its loss, whose settings it reads. It returns None without a positive or without a negative,
-which it leaves to the formula.
+A kernel is a method of its loss. It returns None, to leave it to the formula, without a positive or a negative.
 """
 
 from math import inf, radians, tan

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 import torch
+from numpy import ndarray
 from torch import Tensor
 
 from fairground.contracts.kernel_or_formula import KernelResult, LossInputs
@@ -122,7 +123,7 @@ def fast_ap(loss: Any, inputs: LossInputs) -> KernelResult:
 
 
 @numba.njit(nogil=True, cache=True)
-def _by_anchor(cosines: np.ndarray, labels: np.ndarray, n_positives: np.ndarray, bins: int) -> float:
+def _by_anchor(cosines: ndarray, labels: ndarray, n_positives: ndarray, bins: int) -> float:
     """Return the loss and overwrite the cosines by its derivatives."""
     n, loss = len(cosines), 1.0
     slot = np.empty(n, np.int64)
@@ -135,9 +136,7 @@ def _by_anchor(cosines: np.ndarray, labels: np.ndarray, n_positives: np.ndarray,
         everyone[:] = 0
         positives[:] = 0
         for j in range(n):
-            position = min(max((1 - row[j]) * (bins / 2), 0.0), float(bins))
-            slot[j] = 0 if np.isnan(position) else min(int(position), bins - 1)
-            fraction = position - slot[j]
+            slot[j], fraction = _bin_of(-row[j], bins)
             if j != i:
                 everyone[slot[j]] += 1 - fraction
                 everyone[slot[j] + 1] += fraction
@@ -155,7 +154,7 @@ def _by_anchor(cosines: np.ndarray, labels: np.ndarray, n_positives: np.ndarray,
 
 
 @numba.njit(nogil=True, cache=True)
-def _rank(everyone: np.ndarray, positives: np.ndarray, ratio: np.ndarray, gain: np.ndarray, extra: np.ndarray) -> float:
+def _rank(everyone: ndarray, positives: ndarray, ratio: ndarray, gain: ndarray, extra: ndarray) -> float:
     """Return the sum over l of h+_l H+_l / H_l, and fill in two rates for every bin:
     what the sum gains as any value of the bin moves away, and what it loses, on top, if that value is a positive.
     """
@@ -185,9 +184,7 @@ def histogram(loss: Any, inputs: LossInputs) -> KernelResult:
 
 
 @numba.njit(nogil=True, cache=True)
-def _overlap(
-    cosines: np.ndarray, positive: np.ndarray, negative: np.ndarray, lower: np.ndarray, upper: np.ndarray
-) -> float:
+def _overlap(cosines: ndarray, positive: ndarray, negative: ndarray, lower: ndarray, upper: ndarray) -> float:
     """Return sum_r h-(r) sum_{q <= r} h+(q) and overwrite the cosines by its derivatives, above the diagonal."""
     n, bins = len(cosines), len(lower)
     near, far = np.zeros((2, bins + 1))
@@ -217,7 +214,7 @@ def _overlap(
 
 
 @numba.njit(nogil=True, cache=True)
-def _add(histogram: np.ndarray, cosine: float, lower: np.ndarray, upper: np.ndarray) -> None:
+def _add(histogram: ndarray, cosine: float, lower: ndarray, upper: ndarray) -> None:
     place, fraction = _bin_of(cosine, len(lower))
     histogram[place] += (1 - fraction) * lower[place]
     histogram[place + 1] += fraction * upper[place]

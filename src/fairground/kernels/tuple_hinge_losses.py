@@ -5,6 +5,7 @@ from typing import Any
 import numba
 import numpy as np
 import torch
+from numpy import ndarray
 
 from fairground import kernels
 from fairground.contracts import KernelResult, LossInputs, Triplets
@@ -13,10 +14,10 @@ from fairground.kernels import vector_gradients
 from fairground.kernels.vector_gradients import SUMS, kernel_of_distances, kernel_of_listed_distances
 
 #: the sum of all hinges, how many are above 0, and the gradient (n, n) of the sum by the matrix
-TupleHinges = tuple[float, float, np.ndarray]
+TupleHinges = tuple[float, float, ndarray]
 
 
-def mean_of(hinges: TupleHinges, n: float | None) -> tuple[float, np.ndarray]:
+def mean_of(hinges: TupleHinges, n: float | None) -> tuple[float, ndarray]:
     """Return the mean over `n` hinges, None for those above 0, and its gradient, in the place of the old one."""
     total, n_active, gradient = hinges
     n = max(1.0, n_active if n is None else n)
@@ -24,9 +25,7 @@ def mean_of(hinges: TupleHinges, n: float | None) -> tuple[float, np.ndarray]:
 
 
 @numba.njit(nogil=True, cache=True)
-def triplet_hinges(
-    matrix: np.ndarray, rows: np.ndarray, start: np.ndarray, stop: np.ndarray, margin: float
-) -> TupleHinges:
+def triplet_hinges(matrix: ndarray, rows: ndarray, start: ndarray, stop: ndarray, margin: float) -> TupleHinges:
     """Return the sum over all triplets; the matrix may hold any comparison of row and column, the row is the anchor."""
     gradient = np.zeros_like(matrix)
     total, n_active = 0.0, 0.0
@@ -39,7 +38,7 @@ def triplet_hinges(
 
 
 @numba.njit(nogil=True, cache=True, fastmath=SUMS)
-def _compare_row(row: np.ndarray, own: np.ndarray, a: int, margin: float, gradient: np.ndarray) -> tuple[float, float]:
+def _compare_row(row: ndarray, own: ndarray, a: int, margin: float, gradient: ndarray) -> tuple[float, float]:
     """Return the sum and number of hinges above 0 of one anchor, every negative compared with each positive."""
     zero, one = row.dtype.type(0), row.dtype.type(1)
     far = row.copy()
@@ -63,13 +62,7 @@ def _compare_row(row: np.ndarray, own: np.ndarray, a: int, margin: float, gradie
 
 @numba.njit(nogil=True, cache=True)
 def _loop(
-    matrix: np.ndarray,
-    rows: np.ndarray,
-    start: np.ndarray,
-    stop: np.ndarray,
-    margin: float,
-    swap: bool,
-    smooth: bool,
+    matrix: ndarray, rows: ndarray, start: ndarray, stop: ndarray, margin: float, swap: bool, smooth: bool
 ) -> TupleHinges:
     """Return the sum with the smaller of m_an and m_pn (`swap`) or of log(1 + e^x) (`smooth`), triplet by triplet."""
     gradient = np.zeros_like(matrix)
@@ -136,7 +129,7 @@ def _triplet_of_listed(loss: Any, embeddings: torch.Tensor, triplets: Triplets) 
     anchor, positive, negative = triplets
     over_active = loss.reduction == "mean_nz"
 
-    def of_distances(distances: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
+    def of_distances(distances: list[ndarray]) -> tuple[float, list[ndarray]]:
         near, far = distances
         if loss.power == 1:
             value, weights = vector_gradients.mean_hinge(near - far + loss.margin, over_active)
@@ -147,7 +140,7 @@ def _triplet_of_listed(loss: Any, embeddings: torch.Tensor, triplets: Triplets) 
     return kernel_of_listed_distances(embeddings, ((anchor, positive), (anchor, negative)), of_distances)
 
 
-def quadruplet_hinges(matrix: np.ndarray, order: "kernels.ClassOrder", margin: float) -> TupleHinges:
+def quadruplet_hinges(matrix: ndarray, order: "kernels.ClassOrder", margin: float) -> TupleHinges:
     """Return the sum over all quadruplets, n and l in one order only, for a symmetric matrix."""
     pairs = order.pairs_of(np.arange(len(matrix)))
     anchor, positive = pairs.anchor.numpy(), pairs.positive.numpy()
@@ -160,12 +153,7 @@ def quadruplet_hinges(matrix: np.ndarray, order: "kernels.ClassOrder", margin: f
 
 @numba.njit(nogil=True, cache=True)
 def _quadruplet_hinges(
-    matrix: np.ndarray,
-    group: np.ndarray,
-    own: np.ndarray,
-    thresholds: np.ndarray,
-    anchor: np.ndarray,
-    positive: np.ndarray,
+    matrix: ndarray, group: ndarray, own: ndarray, thresholds: ndarray, anchor: ndarray, positive: ndarray
 ) -> TupleHinges:
     """Return sum, number above 0 and gradient, given the class of every row and of every threshold, ascending."""
     t = len(thresholds)
@@ -214,7 +202,7 @@ def _quadruplet_hinges(
 
 
 @numba.njit(nogil=True, cache=True)
-def _n_up_to(ordered: np.ndarray, start: int, stop: int, value: float) -> int:
+def _n_up_to(ordered: ndarray, start: int, stop: int, value: float) -> int:
     """Return how many of ordered[start:stop] are at most `value`."""
     low, high = start, stop
     while low < high:

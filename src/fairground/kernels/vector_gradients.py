@@ -5,11 +5,20 @@ from collections.abc import Callable, Sequence
 import numba
 import numpy as np
 import torch
+from numpy import ndarray
 from torch import Tensor
 
 from fairground.contracts.kernel_or_formula import KernelResult
-from fairground.functional import SHORTEST
-from fairground.functional import pair_distances as formula
+from fairground.functional import SHORTEST, pair_distances
+
+#: sums may be taken in any order; infinities and not-a-numbers keep their meaning
+SUMS = {"reassoc", "contract"}
+#: matrix (n, n) or vectors (n, d) -> the loss, and its gradient by them in their shape
+Rule = Callable[[Tensor], tuple[Tensor, Tensor]]
+#: the distances of each list -> the loss, and its gradient by the distances of each list
+ListedRule = Callable[[list[ndarray]], tuple[float, list[ndarray]]]
+#: the left and the right rows (t,) of some pairs
+Listed = tuple[ndarray, ndarray]
 
 
 def normalize_rows(vectors: Tensor) -> tuple[Tensor, Tensor]:
@@ -20,12 +29,12 @@ def normalize_rows(vectors: Tensor) -> tuple[Tensor, Tensor]:
     return units, inverse
 
 
-def _rows(tensor: Tensor) -> np.ndarray:
+def _rows(tensor: Tensor) -> ndarray:
     return tensor.view(-1, tensor.shape[-1]).numpy()
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _normalize(vectors: np.ndarray, units: np.ndarray, inverse: np.ndarray) -> None:
+@numba.njit(nogil=True, cache=True, fastmath=SUMS)
+def _normalize(vectors: ndarray, units: ndarray, inverse: ndarray) -> None:
     kind = vectors.dtype.type
     for i in range(len(vectors)):
         row, unit = vectors[i], units[i]
@@ -43,7 +52,7 @@ def _normalize(vectors: np.ndarray, units: np.ndarray, inverse: np.ndarray) -> N
 
 
 @numba.njit(nogil=True, cache=True)
-def _normalize_large(row: np.ndarray, unit: np.ndarray, inverse: np.ndarray) -> None:
+def _normalize_large(row: ndarray, unit: ndarray, inverse: ndarray) -> None:
     """Do the same for a row whose squares are too large for their type, its largest entry taken out first."""
     kind = row.dtype.type
     largest = kind(0)
@@ -59,8 +68,8 @@ def _normalize_large(row: np.ndarray, unit: np.ndarray, inverse: np.ndarray) -> 
         unit[j] /= length
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _project(gradient: np.ndarray, units: np.ndarray, inverse: np.ndarray) -> None:
+@numba.njit(nogil=True, cache=True, fastmath=SUMS)
+def _project(gradient: ndarray, units: ndarray, inverse: ndarray) -> None:
     """Overwrite the gradient by x / |x| with that by x: without its part along x, over |x|."""
     for i in range(len(gradient)):
         row, unit = gradient[i], units[i]
@@ -73,7 +82,7 @@ def _project(gradient: np.ndarray, units: np.ndarray, inverse: np.ndarray) -> No
 
 def normalize(vectors: Tensor) -> Tensor:
     """Return rows (n, d) scaled to length one; a row shorter than 1e-12 becomes zero."""
-    return normalize_rows(vectors)[0] if vectors.is_cpu else formula.normalize(vectors)
+    return normalize_rows(vectors)[0] if vectors.is_cpu else pair_distances.normalize(vectors)
 
 
 def squared_distances(points: Tensor) -> Tensor:
@@ -88,12 +97,8 @@ def distances(points: Tensor) -> Tensor:
     return squared_distances(points).sqrt_()
 
 
-#: sums may be taken in any order; infinities and not-a-numbers keep their meaning
-SUMS = {"reassoc", "contract"}
-
-
 @numba.njit(nogil=True, cache=True, fastmath=SUMS)
-def distances_from_products(products: np.ndarray, squared: bool) -> None:
+def distances_from_products(products: ndarray, squared: bool) -> None:
     """Overwrite x_i . x_j by the distance of x_i and x_j, or its square; exactly 0 on the diagonal."""
     zero = products.dtype.type(0)
     lengths = np.empty(len(products), products.dtype)
@@ -111,7 +116,7 @@ def distances_from_products(products: np.ndarray, squared: bool) -> None:
 
 
 @numba.njit(nogil=True, cache=True, fastmath=SUMS)
-def gradient_by_products(gradient: np.ndarray, distances: np.ndarray, squared: bool) -> None:
+def gradient_by_products(gradient: ndarray, distances: ndarray, squared: bool) -> None:
     """Overwrite the gradient (n, n) by distance, or by its square, with that by product, both orders of a pair added.
 
     The distance is sqrt(|x|^2 + |y|^2 - 2 x.y), with derivative -1 / d by the product x.y; its square has -2. What is
@@ -132,10 +137,6 @@ def gradient_by_products(gradient: np.ndarray, distances: np.ndarray, squared: b
                     gradient[j, i] = both
     for i in range(n):
         gradient[i, i] = zero
-
-
-#: matrix (n, n) or vectors (n, d) -> the loss, and its gradient by them in their shape
-Rule = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 
 def kernel_of_products(embeddings: Tensor, rule: Rule, *, normalise: bool) -> KernelResult:
@@ -183,12 +184,6 @@ def no_gradient(embeddings: Tensor) -> KernelResult:
     return KernelResult(embeddings.new_zeros(()), torch.zeros_like(embeddings))
 
 
-#: the distances of each list -> the loss, and its gradient by the distances of each list
-ListedRule = Callable[[list[np.ndarray]], tuple[float, list[np.ndarray]]]
-#: the left and the right rows (t,) of some pairs
-Listed = tuple[np.ndarray, np.ndarray]
-
-
 def kernel_of_listed_distances(
     embeddings: Tensor, lists: Sequence[tuple[Tensor, Tensor]], rule: ListedRule
 ) -> KernelResult:
@@ -200,7 +195,7 @@ def kernel_of_listed_distances(
     return kernel_of_vectors(embeddings, lambda z: work(z, columns, rule), normalise=True)
 
 
-def mean_hinge(excess: np.ndarray, over_active: bool) -> tuple[float, np.ndarray]:
+def mean_hinge(excess: ndarray, over_active: bool) -> tuple[float, ndarray]:
     """Return the mean of [x]_+ over all x (t,) or over those above 0, and its gradient; NaN counts as above 0."""
     is_active = ~(excess <= 0)
     n = max(1, np.count_nonzero(is_active) if over_active else len(excess))
@@ -232,8 +227,8 @@ def _by_products(z: Tensor, columns: list[Listed], rule: ListedRule) -> tuple[Te
     return z.new_tensor(loss), gradient
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _differences(z: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+@numba.njit(nogil=True, cache=True, fastmath=SUMS)
+def _differences(z: ndarray, left: ndarray, right: ndarray) -> ndarray:
     distances = np.empty(len(left), z.dtype)
     for t in range(len(left)):
         one, other = z[left[t]], z[right[t]]
@@ -246,12 +241,7 @@ def _differences(z: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarr
 
 @numba.njit(nogil=True, cache=True)
 def _pull(
-    gradient: np.ndarray,
-    z: np.ndarray,
-    left: np.ndarray,
-    right: np.ndarray,
-    distances: np.ndarray,
-    by_distance: np.ndarray,
+    gradient: ndarray, z: ndarray, left: ndarray, right: ndarray, distances: ndarray, by_distance: ndarray
 ) -> None:
     """Add to the gradient (n, d) by the vectors; between identical vectors there is no direction to move in."""
     for t in range(len(left)):
@@ -266,7 +256,7 @@ def _pull(
 
 
 @numba.njit(nogil=True, cache=True)
-def _look_up(products: np.ndarray, lengths: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _look_up(products: ndarray, lengths: ndarray, left: ndarray, right: ndarray) -> ndarray:
     zero = products.dtype.type(0)
     distances = np.empty(len(left), products.dtype)
     for t in range(len(left)):
@@ -277,9 +267,7 @@ def _look_up(products: np.ndarray, lengths: np.ndarray, left: np.ndarray, right:
 
 
 @numba.njit(nogil=True, cache=True)
-def _add(
-    by_product: np.ndarray, left: np.ndarray, right: np.ndarray, distances: np.ndarray, by_distance: np.ndarray
-) -> None:
+def _add(by_product: ndarray, left: ndarray, right: ndarray, distances: ndarray, by_distance: ndarray) -> None:
     """Add to the gradient (m, n) by the products; what is left of the gradient points along the vectors."""
     for t in range(len(left)):
         if distances[t] > 0:

@@ -54,9 +54,8 @@ class ArcFaceLoss(Loss):
         refusal = f"arc_face.margin must be in [0, pi] radians or [0, 180] degrees; got {margin} {margin_unit}"
         require(0 <= self.margin <= pi, refusal)
         require(scale > 0, f"arc_face.scale must be above 0; got {scale}")
-        require(
-            clamp_min is None or -1 <= clamp_min < 1, f"arc_face.clamp_min must be None or in [-1, 1); got {clamp_min}"
-        )
+        refusal = f"arc_face.clamp_min must be None or in [-1, 1); got {clamp_min}"
+        require(clamp_min is None or -1 <= clamp_min < 1, refusal)
         self.n_classes, self.scale, self.fallback = n_classes, scale, fallback
         self.clamp_min = ROTH_CLAMP if roth_icml_no_margin and clamp_min is None else clamp_min
         self.roth_icml_no_margin = roth_icml_no_margin

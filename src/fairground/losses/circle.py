@@ -17,7 +17,8 @@ Departures from the paper
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
-from fairground.functional import means_and_log_sums, memory_blocks, normalize, pair_weights
+from fairground.functional import normalize, pair_weights, rows_of, softplus, sum_over_rows
+from fairground.functional.means_and_log_sums import mean_of_parts, nonzero_parts, weighted_logsumexp
 from fairground.kernels import log_sum_losses
 
 
@@ -38,14 +39,12 @@ class CircleLoss(Loss):
         z = normalize(embeddings)
 
         def parts(rows: slice) -> Tensor:
-            s = memory_blocks.rows_of(z, rows) @ z.T
+            s = rows_of(z, rows) @ z.T
             pairs = pair_weights(embeddings, labels, tuples, rows=rows)
             alpha_p = (1 + self.margin - s).clamp_min(0).detach()
             alpha_n = (s + self.margin).clamp_min(0).detach()
-            positives = means_and_log_sums.weighted_logsumexp(
-                -self.gamma * alpha_p * (s - 1 + self.margin), pairs.positive
-            )
-            negatives = means_and_log_sums.weighted_logsumexp(self.gamma * alpha_n * (s - self.margin), pairs.negative)
-            return means_and_log_sums.nonzero_parts(means_and_log_sums.softplus(positives + negatives))
+            positives = weighted_logsumexp(-self.gamma * alpha_p * (s - 1 + self.margin), pairs.positive)
+            negatives = weighted_logsumexp(self.gamma * alpha_n * (s - self.margin), pairs.negative)
+            return nonzero_parts(softplus(positives + negatives))
 
-        return means_and_log_sums.mean_of_parts(memory_blocks.sum_over_rows(parts, len(z), len(z)))
+        return mean_of_parts(sum_over_rows(parts, len(z), len(z)))

@@ -42,8 +42,7 @@ class ContrastiveLoss(Loss):
         for name, margin in (("positive_margin", positive_margin), ("negative_margin", negative_margin)):
             refusal = f"contrastive.{name} must be in [-2, 2], the widest distance on a unit sphere; got {margin}"
             require(-2 <= margin <= 2, refusal)
-        self.positive_margin, self.negative_margin = positive_margin, negative_margin
-        self.reduction = reduction
+        self.positive_margin, self.negative_margin, self.reduction = positive_margin, negative_margin, reduction
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean cost of positive pairs plus that of negative pairs; a kind without pairs costs 0."""

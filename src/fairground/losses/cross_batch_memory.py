@@ -57,10 +57,8 @@ class CrossBatchMemoryLoss(Loss):
         require(start >= 0, f"cross_batch_memory.start must be 0 or more; got {start}")
         sizes = {"n_classes": n_classes, "embedding_dim": embedding_dim}
         self.loss: Loss = build_wrapped("cross_batch_memory", "losses", Loss, loss, settings or {}, sizes)
-        require(
-            len(self.loss.accepts) > 0,
-            f"cross_batch_memory.loss must be a loss on pairs or triplets; {loss} looks at the whole batch by itself",
-        )
+        wanted = "cross_batch_memory.loss must be a loss on pairs or triplets"
+        require(len(self.loss.accepts) > 0, f"{wanted}; {loss} looks at the whole batch by itself")
         require(miner is not None or not miner_settings, "cross_batch_memory.miner_settings needs a miner")
         self.miner: Miner | None = None
         if miner is not None:
@@ -114,10 +112,5 @@ def _anchored(tuples: Tuples, n: int) -> Tuples:
     if isinstance(tuples, Triplets):
         chosen = tuples.anchor < n
         return Triplets(*(column[chosen] for column in tuples))
-    positive, negative = tuples.positive_anchor < n, tuples.negative_anchor < n
-    return Pairs(
-        tuples.positive_anchor[positive],
-        tuples.positive[positive],
-        tuples.negative_anchor[negative],
-        tuples.negative[negative],
-    )
+    positives, negatives = tuples[:2], tuples[2:]
+    return Pairs(*(some[positives[0] < n] for some in positives), *(some[negatives[0] < n] for some in negatives))

@@ -43,13 +43,9 @@ class HistogramLoss(Loss):
         return zero_unless(positive.any() & negative.any(), overlap)
 
     def known_bugs(self) -> tuple[str, ...]:
-        if not self.roth_code:
-            return ()
-        n_lost = self.finds[1].count(0.0)
-        return (
-            f"histogram.roth_code drops the upper node in {n_lost} of {self.nodes - 1} intervals, as the code of Roth "
-            "et al. does by comparing floating-point numbers",
-        )
+        lost = f"{self.finds[1].count(0.0)} of {self.nodes - 1} intervals"
+        bug = f"histogram.roth_code drops the upper node in {lost} by comparing floats, as the code of Roth et al. does"
+        return (bug,) if self.roth_code else ()
 
     @staticmethod
     def unordered_pairs(labels: Tensor, tuples: Tuples | None) -> tuple[Tensor, Tensor]:

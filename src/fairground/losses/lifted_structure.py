@@ -31,9 +31,8 @@ class LiftedStructureLoss(Loss):
 
     def __init__(self, *, margin: float = 1.0) -> None:
         super().__init__()
-        require(
-            -2 <= margin <= 2, f"lifted_structure.margin must be in [-2, 2], as distances on a sphere; got {margin}"
-        )
+        refusal = f"lifted_structure.margin must be in [-2, 2], as distances on a sphere; got {margin}"
+        require(-2 <= margin <= 2, refusal)
         self.margin = margin
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

@@ -23,7 +23,8 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
-from fairground.functional import PairWeights, means_and_log_sums, memory_blocks, normalize, own_places, pair_weights
+from fairground.functional import PairWeights, normalize, own_places, pair_weights, rows_of, softplus, sum_over_rows
+from fairground.functional.means_and_log_sums import mean_of_parts, weighted_logsumexp, zero_of
 from fairground.kernels import log_sum_losses
 
 
@@ -31,11 +32,7 @@ class MultiSimilarityLoss(Loss):
     """`alpha` and `beta` sharpen the soft maximum over positives and negatives; `base` is the neutral cosine."""
 
     accepts = (Pairs, Triplets)
-    tunable = {
-        "alpha": Real(low=0.01, high=100),
-        "beta": Real(low=0.01, high=100),
-        "base": Real(low=0, high=1),
-    }
+    tunable = {"alpha": Real(low=0.01, high=100), "beta": Real(low=0.01, high=100), "base": Real(low=0, high=1)}
     kernel = log_sum_losses.multi_similarity
 
     def __init__(
@@ -54,37 +51,32 @@ class MultiSimilarityLoss(Loss):
         require(-1 <= base <= 1, f"multi_similarity.base must be in [-1, 1], as a cosine; got {base}")
         refusal = f"multi_similarity.epsilon must be in [0, 2], or left out for no mining; got {epsilon}"
         require(epsilon is None or 0 <= epsilon <= 2, refusal)
-        require(
-            epsilon is not None or not self_positive_bug,
-            "multi_similarity.self_positive_bug is a bug of the mining: set multi_similarity.epsilon with it",
-        )
+        refusal = "multi_similarity.self_positive_bug is a bug of the mining: set multi_similarity.epsilon with it"
+        require(epsilon is not None or not self_positive_bug, refusal)
         self.alpha, self.beta, self.base, self.epsilon = alpha, beta, base, epsilon
         self.empty, self.self_positive_bug = empty, self_positive_bug
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the reduced terms; a batch with one kind of pair keeps that half, unless `empty` says otherwise."""
         if len(labels) == 0:
-            return means_and_log_sums.zero_of(embeddings)
+            return zero_of(embeddings)
         z = normalize(embeddings)
 
         def parts(rows: slice) -> Tensor:
-            s = memory_blocks.rows_of(z, rows) @ z.T
+            s = rows_of(z, rows) @ z.T
             pairs = pair_weights(embeddings, labels, tuples, rows=rows)
             if self.epsilon is not None:
                 pairs = self._mine(s, pairs, self.epsilon, labels, rows)
-            of_positives = means_and_log_sums.weighted_logsumexp(-self.alpha * (s - self.base), pairs.positive)
-            of_negatives = means_and_log_sums.weighted_logsumexp(self.beta * (s - self.base), pairs.negative)
-            terms = (
-                means_and_log_sums.softplus(of_positives) / self.alpha
-                + means_and_log_sums.softplus(of_negatives) / self.beta
-            )
+            of_positives = weighted_logsumexp(-self.alpha * (s - self.base), pairs.positive)
+            of_negatives = weighted_logsumexp(self.beta * (s - self.base), pairs.negative)
+            terms = softplus(of_positives) / self.alpha + softplus(of_negatives) / self.beta
             survives = pairs.positive.any(1) & pairs.negative.any(1)
             if self.empty != "halves":
                 terms = torch.where(survives, terms, 0)
             count = survives.sum() if self.empty == "survivors" else torch.ones_like(terms).sum()
             return torch.stack([terms.sum(), count.to(terms.dtype)])
 
-        return means_and_log_sums.mean_of_parts(memory_blocks.sum_over_rows(parts, len(z), len(z)))
+        return mean_of_parts(sum_over_rows(parts, len(z), len(z)))
 
     def _mine(self, s: Tensor, pairs: PairWeights, epsilon: float, labels: Tensor, rows: slice) -> PairWeights:
         """Return the pairs that are hard against the anchor's hardest of the other kind."""
@@ -96,8 +88,5 @@ class MultiSimilarityLoss(Loss):
         return PairWeights(positive * (s - epsilon < hardest), negative * (s + epsilon > weakest))
 
     def known_bugs(self) -> tuple[str, ...]:
-        bug = (
-            "multi_similarity.self_positive_bug lets an anchor pass as its own positive in mining, as in "
-            "pytorch-metric-learning before 0.9.88"
-        )
+        bug = "multi_similarity.self_positive_bug: an anchor is mined as its own positive (as PML before 0.9.88 did)"
         return (bug,) if self.self_positive_bug else ()

@@ -21,16 +21,9 @@ from typing import Literal
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.kernel_or_formula import is_eager
-from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, as_pairs, require
-from fairground.functional import normalize, one_random_positive, pair_weights
-from fairground.functional.means_and_log_sums import (
-    tuplet_terms,
-    weighted_logsumexp,
-    weighted_mean,
-    with_norm_penalty,
-    zero_of,
-)
+from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, as_pairs, is_eager, require
+from fairground.functional import normalize, one_random_positive, pair_weights, tuplet_terms, weighted_logsumexp
+from fairground.functional.means_and_log_sums import weighted_mean, with_norm_penalty, zero_of
 
 
 class NPairLoss(Loss):

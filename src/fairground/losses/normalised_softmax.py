@@ -39,6 +39,4 @@ class NormalisedSoftmaxLoss(Loss):
         self.weights = class_vectors((n_classes, embedding_dim), initialisation, "normalised_softmax")
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
-        return class_cross_entropy(
-            embeddings, self.weights, labels, similarity=lambda cosine: cosine / self.temperature
-        )
+        return class_cross_entropy(embeddings, self.weights, labels, similarity=lambda s: s / self.temperature)

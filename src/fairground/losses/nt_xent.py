@@ -36,10 +36,8 @@ class NtXentLoss(Loss):
     def __init__(self, *, temperature: float = 0.07, log_floor: float | Literal["tiny"] | None = None) -> None:
         super().__init__()
         require(temperature > 0, f"nt_xent.temperature must be above 0; got {temperature}")
-        require(
-            log_floor is None or log_floor == "tiny" or (isinstance(log_floor, float) and 0 < log_floor < 1),
-            f"nt_xent.log_floor must be a number between 0 and 1, 'tiny', or left out; got {log_floor!r}",
-        )
+        refusal = f"nt_xent.log_floor must be a number between 0 and 1, 'tiny', or left out; got {log_floor!r}"
+        require(log_floor in (None, "tiny") or (isinstance(log_floor, float) and 0 < log_floor < 1), refusal)
         self.temperature, self.log_floor = temperature, log_floor
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
@@ -59,13 +57,8 @@ class NtXentLoss(Loss):
         return means_and_log_sums.mean_of_parts(memory_blocks.sum_over_rows(parts, len(z), len(z)))
 
     def floor(self, like: Tensor) -> float:
-        if self.log_floor == "tiny":
-            return torch.finfo(like.dtype).tiny
-        return self.log_floor or 0.0
+        return torch.finfo(like.dtype).tiny if self.log_floor == "tiny" else self.log_floor or 0.0
 
     def known_bugs(self) -> tuple[str, ...]:
-        bug = (
-            f"nt_xent.log_floor = {self.log_floor} keeps the floor inside the logarithm of pytorch-metric-learning: "
-            "pairs whose probability falls below it have no gradient"
-        )
+        bug = f"nt_xent.log_floor = {self.log_floor}: less probable pairs have no gradient, as in the Reality Check"
         return (bug,) if self.log_floor is not None else ()

@@ -47,9 +47,8 @@ class ProxyAnchorLoss(Loss):
             near = torch.where(is_own, -self.alpha * (cosine - self.margin), -torch.inf)
             far = torch.where(is_own, -torch.inf, self.alpha * (cosine + self.margin))
             n_present = is_own.any(0).sum().to(cosine.dtype)
-            return torch.stack(
-                [log_one_plus_sum_exp(near, 0).sum(), n_present, log_one_plus_sum_exp(far, 0).sum() / n_classes]
-            )
+            pull, push = log_one_plus_sum_exp(near, 0).sum(), log_one_plus_sum_exp(far, 0).sum() / n_classes
+            return torch.stack([pull, n_present, push])
 
         pull, n_present, push = sum_over_rows(parts, n_classes, len(labels)).unbind()
         return pull / n_present.clamp_min(1) + push

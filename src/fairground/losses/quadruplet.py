@@ -48,11 +48,10 @@ class QuadrupletLoss(Loss):
     ) -> None:
         super().__init__()
         for name, value in (("margin", margin), ("second_margin", second_margin)):
-            require(
-                -2 <= value <= 2, f"quadruplet.{name} must be in [-2, 2], the widest gap on a unit sphere; got {value}"
-            )
-        self.margin, self.second_margin, self.fourth, self.pairing = margin, second_margin, fourth, pairing
-        self.reduction = reduction
+            refusal = f"quadruplet.{name} must be in [-2, 2], the widest gap on a unit sphere; got {value}"
+            require(-2 <= value <= 2, refusal)
+        self.margin, self.second_margin, self.reduction = margin, second_margin, reduction
+        self.fourth, self.pairing = fourth, pairing
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return both means; the second is 0 with fewer than three classes."""

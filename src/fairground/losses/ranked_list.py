@@ -50,9 +50,8 @@ class RankedListLoss(Loss):
         require(0 <= negative_weight <= 1, f"ranked_list.negative_weight must be in [0, 1]; got {negative_weight}")
         for kind, value in (("negative", negative_temperature), ("positive", positive_temperature)):
             require(value >= 0, f"ranked_list.{kind}_temperature must not be negative; got {value}")
-        self.alpha, self.margin, self.negative_weight = alpha, margin, negative_weight
+        self.alpha, self.margin, self.negative_weight, self.weights = alpha, margin, negative_weight, weights
         self.negative_temperature, self.positive_temperature = negative_temperature, positive_temperature
-        self.weights = weights
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the mean over the batch; with one kind of pair only, that part of it."""
@@ -66,6 +65,4 @@ class RankedListLoss(Loss):
     def _mean(self, v: Tensor, mask: Tensor, temperature: float) -> Tensor:
         """Return the mean over anchors of sum w v / sum w, w = e^(temperature v), over marked pairs with v > 0."""
         shares = masked_softmax(temperature * v, mask & (v > 0))
-        if self.weights == "constant":
-            shares = shares.detach()
-        return (shares * v).sum() / max(1, len(v))
+        return ((shares.detach() if self.weights == "constant" else shares) * v).sum() / max(1, len(v))

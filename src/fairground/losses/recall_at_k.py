@@ -42,9 +42,8 @@ class RecallAtKLoss(Loss):
         require(len(ks) > 0 and all(k >= 1 for k in ks), f"recall_at_k.ks must be whole numbers from 1 on; got {ks}")
         require(rank_temperature > 0, f"recall_at_k.rank_temperature must be above 0; got {rank_temperature}")
         require(count_temperature > 0, f"recall_at_k.count_temperature must be above 0; got {count_temperature}")
-        self.ks = tuple(ks)
+        self.ks, self.query_in_ranking = tuple(ks), query_in_ranking
         self.rank_temperature, self.count_temperature = rank_temperature, count_temperature
-        self.query_in_ranking = query_in_ranking
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         z, ks = normalize(embeddings), embeddings.new_tensor(self.ks)
@@ -54,16 +53,12 @@ class RecallAtKLoss(Loss):
         if not self.query_in_ranking:
             among = among.fill_diagonal_(False)
         (rank,) = soft_ranks(z @ z.T, among.to(z.dtype).unsqueeze(0), self.rank_temperature)
-        n_within = torch.stack(
-            [(positive * ((k - rank) / self.count_temperature).sigmoid()).sum(1) for k in self.ks], 1
-        )
+        is_within = (positive * ((k - rank) / self.count_temperature).sigmoid() for k in self.ks)
+        n_within = torch.stack([some.sum(1) for some in is_within], 1)
         recall = torch.minimum(n_within, ks) / torch.minimum(ks, n_positives).clamp_min(1)
         loss = 1 - mean_where((n_positives > 0).expand_as(recall), recall)
         return zero_unless(positive.any() & negative.any(), loss)
 
     def known_bugs(self) -> tuple[str, ...]:
-        bug = (
-            "recall_at_k.query_in_ranking counts the query above every positive, as the authors' code does: each rank "
-            "is one too high"
-        )
+        bug = "recall_at_k.query_in_ranking: queries are ranked too, each rank is one too high, as in the authors' code"
         return (bug,) if self.query_in_ranking else ()

@@ -47,8 +47,5 @@ class SmoothApLoss(Loss):
         return zero_unless(positive.any() & negative.any(), 1 - mean_where(has_positives, precision))
 
     def known_bugs(self) -> tuple[str, ...]:
-        bug = (
-            "smooth_ap.query_in_ranking ranks every query among its own positives, as the authors' code does: each "
-            "list begins with a hit that is none"
-        )
+        bug = "smooth_ap.query_in_ranking: each list begins with its query, a hit that is none, as in the authors' code"
         return (bug,) if self.query_in_ranking else ()

@@ -50,14 +50,11 @@ class SnrLoss(Loss):
         reduction: Literal["mean_nz", "mean_all"] = "mean_nz",
     ) -> None:
         super().__init__()
-        for name, value in (
-            ("positive_margin", positive_margin),
-            ("negative_margin", negative_margin),
-            ("zero_mean_weight", zero_mean_weight),
-        ):
-            require(value >= 0, f"snr.{name} must not be negative, as no variance is; got {value}")
         self.form, self.positive_margin, self.negative_margin = form, positive_margin, negative_margin
         self.margin, self.zero_mean_weight, self.reduction = margin, zero_mean_weight, reduction
+        for name in ("positive_margin", "negative_margin", "zero_mean_weight"):
+            value = getattr(self, name)
+            require(value >= 0, f"snr.{name} must not be negative, as no variance is; got {value}")
         if form == "triplet":
             self.accepts = (Triplets,)
 
@@ -94,11 +91,9 @@ class SnrLoss(Loss):
             return mean_hinges(near, self.reduction) + mean_hinges(far, self.reduction)
         ratios = _all_ratios(centred, signal)
         positive, negative = pair_weights(centred, labels, None)
-        of_positives = (ratios - self.positive_margin).relu()
-        of_negatives = (self.negative_margin - ratios).relu()
-        return weighted_mean(of_positives, positive, self.reduction) + weighted_mean(
-            of_negatives, negative, self.reduction
-        )
+        of_positives = weighted_mean((ratios - self.positive_margin).relu(), positive, self.reduction)
+        of_negatives = weighted_mean((self.negative_margin - ratios).relu(), negative, self.reduction)
+        return of_positives + of_negatives
 
     def refuse_one_dimension(self, embeddings: Tensor) -> None:
         require(embeddings.shape[1] >= 2, "SnrLoss takes embeddings of at least 2 dimensions: one has no variance")

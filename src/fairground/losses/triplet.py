@@ -45,8 +45,7 @@ class TripletLoss(Loss):
         widest = 2**power
         refusal = f"triplet.margin must be in [{-widest}, {widest}], the widest gap on a unit sphere; got {margin}"
         require(-widest <= margin <= widest, refusal)
-        self.margin, self.power, self.reduction, self.swap = margin, power, reduction, swap
-        self.smooth = smooth
+        self.margin, self.power, self.reduction, self.swap, self.smooth = margin, power, reduction, swap, smooth
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         z = pair_distances.normalize(embeddings)
@@ -61,9 +60,7 @@ class TripletLoss(Loss):
     def _parts(self, z: Tensor, labels: Tensor, rows: slice) -> Tensor:
         """Return the sum over the triplets of some anchors, and how many it is divided by."""
         anchors = memory_blocks.rows_of(z, rows)
-        matrix = (
-            pair_distances.distances(anchors, z) if self.power == 1 else pair_distances.squared_distances(anchors, z)
-        )
+        matrix = (pair_distances.distances if self.power == 1 else pair_distances.squared_distances)(anchors, z)
         masks = pairs.pair_masks(labels, rows)
         if self.swap or self.smooth:
             total, n_active = self._by_blocks(matrix, masks).unbind()

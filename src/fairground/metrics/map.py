@@ -31,10 +31,8 @@ class MapMetric(RankingMetric):
     def __init__(self, *, limit: int | None = None, divisor: Literal["relevant", "class_size"] | None = None) -> None:
         refusal = f"map.limit must be a whole number from 1, or nothing for the whole list; got {limit}"
         require(limit is None or (isinstance(limit, int) and limit >= 1), refusal)
-        require(
-            divisor in (None, "relevant", "class_size"),
-            f"map.divisor must be 'relevant' or 'class_size'; got '{divisor}'",
-        )
+        refusal = f"map.divisor must be 'relevant' or 'class_size'; got '{divisor}'"
+        require(divisor in (None, "relevant", "class_size"), refusal)
         self.limit = limit
         self.divisor = divisor or ("relevant" if limit is None else "class_size")
 

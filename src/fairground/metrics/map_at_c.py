@@ -24,7 +24,4 @@ class MapAtCMetric(RankingMetric):
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
         within = ranking.ranks <= ranking.per_entry(ranking.class_sizes)
-        values: np.ndarray = ranking.total(within * (ranking.found / ranking.ranks)) / np.maximum(
-            ranking.class_sizes, 1
-        )
-        return values
+        return np.asarray(ranking.total(within * (ranking.found / ranking.ranks)) / np.maximum(ranking.class_sizes, 1))

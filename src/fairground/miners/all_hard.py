@@ -33,8 +33,7 @@ class AllHardMiner(Miner):
 
     def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:
         masks = pair_masks(labels)
-        z = normalize(embeddings)
-        distance = distances(z)
+        distance = distances(normalize(embeddings))
         to_negative = distance.masked_fill(~masks.negative, torch.inf)
 
         def is_hard(anchor: torch.Tensor, positive: torch.Tensor) -> torch.Tensor:

@@ -33,13 +33,11 @@ class AllSemihardMiner(Miner):
 
     def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:
         masks = pair_masks(labels)
-        z = normalize(embeddings)
-        distance = distances(z)
+        distance = distances(normalize(embeddings))
         to_negative = distance.masked_fill(~masks.negative, torch.inf)
 
         def is_semihard(anchor: torch.Tensor, positive: torch.Tensor) -> torch.Tensor:
-            to_positive = distance[anchor, positive].unsqueeze(1)
-            candidates = to_negative[anchor]
+            to_positive, candidates = distance[anchor, positive].unsqueeze(1), to_negative[anchor]
             return (candidates > to_positive) & (candidates <= to_positive + self.margin)
 
         return list_triplets(masks.positive, is_semihard, cap=self.per_anchor_cap, generator=generator)

@@ -32,9 +32,8 @@ class EasyPositiveMiner(Miner):
 
     def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:
         masks = pair_masks(labels)
-        z = normalize(embeddings)
         # Squares are in the same order as distances.
-        squares = squared_distances(z)
+        squares = squared_distances(normalize(embeddings))
         to_positive, positive = torch.where(masks.positive, squares, torch.inf).min(1)
         allowed = masks.negative
         if self.negative == "semihard":

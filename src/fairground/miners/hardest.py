@@ -24,9 +24,8 @@ class HardestMiner(Miner):
 
     def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:
         masks = pair_masks(labels)
-        z = normalize(embeddings)
         # Squares are in the same order as distances.
-        squares = squared_distances(z)
+        squares = squared_distances(normalize(embeddings))
         to_positive, positive = torch.where(masks.positive, squares, -torch.inf).max(1)
         to_negative, negative = torch.where(masks.negative, squares, torch.inf).min(1)
         anchor = (to_positive.isfinite() & to_negative.isfinite()).nonzero().squeeze(1)

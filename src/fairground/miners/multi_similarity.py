@@ -49,9 +49,8 @@ class MultiSimilarityMiner(Miner):
         return Pairs(*self._list(kept_positive, generator), *self._list(kept_negative, generator))
 
     def known_bugs(self) -> tuple[str, ...]:
-        if not self.self_positive_bug:
-            return ()
-        return ("multi_similarity.self_positive_bug: an anchor may be mined as its own positive",)
+        bug = "multi_similarity.self_positive_bug: an anchor may be mined as its own positive"
+        return (bug,) if self.self_positive_bug else ()
 
     def _list(self, kept: torch.Tensor, generator: torch.Generator | None) -> tuple[torch.Tensor, torch.Tensor]:
         anchor, other = kept.nonzero(as_tuple=True)

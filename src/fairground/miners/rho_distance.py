@@ -40,10 +40,5 @@ class RhoDistanceMiner(Miner):
         anchor = ((batch.n_positives > 0) & (weights.sum(1) > 0)).nonzero().squeeze(1)
         negative = weighted_columns(weights[anchor], 1, generator).squeeze(1)
         positive = positive_at(batch, anchor, draw_below(batch.n_positives[anchor], generator))
-        return switch_triplets(
-            Triplets(anchor, positive, negative),
-            labels,
-            chance=self.p_switch,
-            reading="code",
-            generator=generator,
-        )
+        triplets = Triplets(anchor, positive, negative)
+        return switch_triplets(triplets, labels, chance=self.p_switch, reading="code", generator=generator)

@@ -34,8 +34,7 @@ class SemihardMiner(Miner):
         batch = classmates(labels)
         anchor = batch.n_triplets.nonzero().squeeze(1)
         positive = positive_at(batch, anchor, draw_below(batch.n_positives[anchor], generator))
-        z = normalize(embeddings)
-        distance = distances(z)[anchor]
+        distance = distances(normalize(embeddings))[anchor]
         to_positive = distance.gather(1, positive.unsqueeze(1))
         negative = labels[anchor].unsqueeze(1) != labels
         semihard = negative & (distance > to_positive) & (distance < to_positive + self.margin)

@@ -29,19 +29,13 @@ class SofthardMiner(Miner):
         masks = pair_masks(labels)
         anchor = (masks.positive.any(1) & masks.negative.any(1)).nonzero().squeeze(1)
         positive, negative = masks.positive[anchor], masks.negative[anchor]
-        z = normalize(embeddings)
         # Squares are in the same order as distances.
-        squares = squared_distances(z)[anchor]
+        squares = squared_distances(normalize(embeddings))[anchor]
         farthest_positive = squares.masked_fill(~positive, -torch.inf).amax(1, keepdim=True)
         nearest_negative = squares.masked_fill(~negative, torch.inf).amin(1, keepdim=True)
         hard_positive = positive & (squares > nearest_negative)
         hard_negative = negative & (squares < farthest_positive)
-        return Triplets(
-            anchor,
-            marked_column(_or_else(hard_positive, positive), generator),
-            marked_column(_or_else(hard_negative, negative), generator),
-        )
-
-
-def _or_else(wanted: torch.Tensor, otherwise: torch.Tensor) -> torch.Tensor:
-    return torch.where(wanted.any(1, keepdim=True), wanted, otherwise)
+        # The positive is drawn first.
+        kinds = (hard_positive, positive), (hard_negative, negative)
+        chosen = (torch.where(hard.any(1, keepdim=True), hard, every) for hard, every in kinds)
+        return Triplets(anchor, *(marked_column(candidates, generator) for candidates in chosen))

@@ -15,8 +15,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
-from fairground.contracts.regulariser import LogReal, Regulariser, require
+from fairground.contracts.regulariser import LogReal, Loss, Regulariser, require
 from fairground.functional.pair_distances import safe_sqrt
 
 

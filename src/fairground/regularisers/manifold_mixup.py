@@ -16,8 +16,7 @@ Departures from the paper
 import numpy as np
 import torch
 
-from fairground.contracts.regulariser import LogReal, Regulariser, require
-from fairground.contracts.trunk_head_transform import Mixing
+from fairground.contracts.regulariser import LogReal, Mixing, Regulariser, require
 
 
 class ManifoldMixupRegulariser(Regulariser):

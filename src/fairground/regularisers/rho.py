@@ -20,8 +20,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from fairground.contracts.loss import Loss, Triplets, Tuples
-from fairground.contracts.regulariser import Real, Regulariser, require
+from fairground.contracts.regulariser import Loss, Real, Regulariser, Triplets, Tuples, require
 from fairground.functional.rho_switch import switch_triplets
 
 

@@ -17,8 +17,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
-from fairground.contracts.regulariser import Real, Regulariser, require
+from fairground.contracts.regulariser import Loss, Real, Regulariser, require
 from fairground.functional.prototypes import centre_spread
 
 
@@ -33,11 +32,9 @@ class SoftTripleCentresRegulariser(Regulariser):
         self.weight, self.divisor = weight, divisor
 
     def check_loss(self, loss: Loss) -> None:
-        require(
-            _centres(loss) is not None,
-            f"regulariser soft_triple_centres needs a loss with several centres per class, such as soft_triple or "
-            f"sub_centre_arc_face; {type(loss).__name__} has none",
-        )
+        needed = "a loss with several centres per class, such as soft_triple or sub_centre_arc_face"
+        refusal = f"regulariser soft_triple_centres needs {needed}; {type(loss).__name__} has none"
+        require(_centres(loss) is not None, refusal)
 
     def penalty(self, embeddings: Tensor, labels: Tensor, loss: Loss) -> Tensor:
         self.check_loss(loss)

@@ -13,8 +13,7 @@ Departures from the paper
 
 from torch import Tensor
 
-from fairground.contracts.loss import Loss
-from fairground.contracts.regulariser import Real, Regulariser, require
+from fairground.contracts.regulariser import Loss, Real, Regulariser, require
 from fairground.functional.pair_distances import normalize
 
 

@@ -1,13 +1,17 @@
-"""The values that a `Literal` setting of a component allows, checked when it is constructed."""
+"""What parts share: settings of a `Literal` type checked when one is constructed, search ranges, and known bugs."""
 
+from collections.abc import Mapping
 from inspect import signature
-from typing import Any, Literal, Self, get_args, get_origin
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin
 
 from fairground.errors import require
+from fairground.spec.search_ranges import Range
 
 
-class ChecksChoices:
+class Part:
     """Refuses a wrong value of a `Literal` setting before the constructor runs."""
+
+    tunable: ClassVar[Mapping[str, Range]] = {}
 
     def __new__(cls, *_: Any, **settings: Any) -> Self:
         parameters = signature(cls).parameters
@@ -19,3 +23,7 @@ class ChecksChoices:
                 setting = f"{cls.__module__.rpartition('.')[2]}.{name}"
                 require(value in get_args(hint), f"{setting} must be {allowed}; got {value!r}")
         return super().__new__(cls)
+
+    def known_bugs(self) -> tuple[str, ...]:
+        """Return a sentence for every switch in use that reproduces a known bug of published code."""
+        return ()
