@@ -107,7 +107,7 @@ def test_a_study_and_a_run_are_reproduced_on_fresh_seeds(begun, capsys):
     run = next(name for name in store.names(state="done") if store.get(name).spec["evaluation"]["test"])
     assert "fresh seeds" in output_of(capsys, "reproduce", run, "--repeats", "2", *options(begun), "--quiet")
     assert fairground("reproduce", run, "--gpus-per-run", "0.5", *options(begun), "--quiet") == 2
-    assert "gpus_per_run = 0.5 is for the executor processes or ray, not for inline" in capsys.readouterr().err
+    assert "gpus_per_run = 0.5 is for the executor processes or ray or slurm, not for inline" in capsys.readouterr().err
 
 
 def test_a_share_of_an_accelerator_reaches_ray(monkeypatch):
@@ -128,7 +128,10 @@ def test_a_share_of_an_accelerator_reaches_ray(monkeypatch):
         (("study", "plan"), "which study?"),
         (("study", "tiny", "--executor", "proceses"), "no executor 'proceses'. Did you mean 'processes'?"),
         (("study", "tiny", "--gpus-per-run", "1", "--device", "cpu"), "gpus_per_run = 1, but this machine has 0 GPUs"),
-        (("study", "tiny", "--executor", "inline", "--gpus-per-run", "1"), "is for the executor processes or ray"),
+        (
+            ("study", "tiny", "--executor", "inline", "--gpus-per-run", "1"),
+            "is for the executor processes or ray or slurm",
+        ),
         (("study", "tiny", "--address", "auto"), "address = auto is for the executor ray, not for processes"),
         (("study", "tiny", "search.trails=3"), "no key 'search.trails'. Did you mean 'trials'?"),
         (("evaluate", "tiny", "--ensemble"), "--ensemble is for studies"),

@@ -45,6 +45,7 @@ from fairground.commands.options import Metrics
 from fairground.commands.options import NodeWait
 from fairground.commands.options import Overrides
 from fairground.commands.options import Quiet
+from fairground.commands.options import Slurm
 from fairground.commands.options import Spawn
 from fairground.commands.options import StudyAgain
 from fairground.commands.options import Threads
@@ -149,6 +150,7 @@ __all__ = [
     "RunList",
     "Setting",
     "SkipUnreadable",
+    "Slurm",
     "Spawn",
     "Split",
     "StudyAgain",

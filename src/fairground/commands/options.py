@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from fairground.errors import require
 
@@ -36,13 +36,18 @@ Device = Annotated[
 Threads = Annotated[int | None, "CPU threads (default: all). Results are reproducible for a fixed number.", {"min": 1}]
 Again = Annotated[bool, "Train from the beginning, stored or not; the old record stays in the run's history."]
 StudyAgain = Annotated[bool, "Make again what was made with other data or code; old records stay in the history."]
-ExecutorName = Annotated[str, "Where runs are made: inline, processes (this machine) or ray (a cluster)."]
+ExecutorName = Annotated[str, "Where runs are made: inline, processes (this machine), ray or slurm (clusters)."]
 Workers = Annotated[int, "Number of runs at once.", {"min": 1}]
 WorkerThreads = Annotated[int, "CPU threads per run. Results are reproducible for a fixed number.", {"min": 1}]
 GpusPerRun = Annotated[
     float | None,
-    "GPUs per run; below 1, a share of one (default: processes share all evenly, with ray none).",
+    "GPUs per run; below 1, a share of one (default: processes share all evenly, with ray and slurm none).",
     {"min": 0},
+]
+Slurm = Annotated[
+    Sequence[str],
+    "--slurm",
+    "With slurm: a setting of sbatch, like partition=gpu; time is in minutes. May be repeated.",
 ]
 Address = Annotated[str | None, "Ray cluster's address (default: this machine's)."]
 NodeWait = Annotated[
@@ -60,18 +65,19 @@ def executor_of(
     gpus_per_run: GpusPerRun = None,
     address: Address = None,
     node_wait: NodeWait = None,
+    slurm: Slurm = (),
     device: Device = "auto",
 ) -> Spawn:
     """Return what starts such an executor for a job, given by its dotted path, and a function that hears of events."""
     require(workers >= 1, f"workers must be at least 1; got {workers}")
     require(threads >= 1, f"threads must be at least 1; got {threads}")
 
-    ray: dict[str, Any] = {"gpus_per_run": gpus_per_run, "address": address, "node_wait": node_wait}
+    own = {"gpus_per_run": gpus_per_run, "address": address, "node_wait": node_wait, "slurm": tuple(slurm)}
 
     def spawn(job: str, watch: "Watch") -> "Executor":
         from fairground.studies.executors.executor import executor_named
 
-        return executor_named(executor, job, workers=workers, threads=threads, watch=watch, device=device, **ray)
+        return executor_named(executor, job, workers=workers, threads=threads, watch=watch, device=device, **own)
 
     return spawn
 

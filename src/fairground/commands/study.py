@@ -95,6 +95,7 @@ def study(
     gpus_per_run: options.GpusPerRun = None,
     address: options.Address = None,
     node_wait: options.NodeWait = None,
+    slurm: options.Slurm = (),
     device: options.Device = "auto",
     loggers: options.Loggers = (),
     home: run_directory.AnyHome = None,
@@ -111,8 +112,9 @@ def study(
     bit-identical. Data or code that changed since is refused; `again` makes again what it concerns. With Ray,
     `node_wait` is how many seconds to wait for a node when none is left (default 300).
     """
-    ray: dict[str, Any] = {"gpus_per_run": gpus_per_run, "address": address, "node_wait": node_wait}
-    spawn = options.executor_of(executor, workers=workers, threads=threads, device=device, **ray)
+    shared: dict[str, Any] = {"threads": threads, "device": device, "gpus_per_run": gpus_per_run}
+    cluster: dict[str, Any] = {"address": address, "node_wait": node_wait, "slurm": slurm}
+    spawn = options.executor_of(executor, workers=workers, **shared, **cluster)
     folder = run_directory.home_folder(home)
     found = find_study(name, keyword_overrides(changes), folder)
     return run_found_study(found, spawn, home=folder, loggers=loggers, again=again, quiet=quiet)

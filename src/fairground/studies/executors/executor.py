@@ -13,6 +13,7 @@ A search that learns from outcomes calls `submit` while it iterates over `finish
 too, interrupts what still runs (the job gets KeyboardInterrupt) and leaves no process behind.
 """
 
+import importlib
 import os
 import sys
 from abc import ABC, abstractmethod
@@ -28,7 +29,7 @@ from fairground.spec.catalogue import nearest
 
 Argument = Mapping[str, Any]
 Watch = Callable[[Mapping[str, Any]], None]
-ExecutorName = Literal["inline", "processes", "ray"]
+ExecutorName = Literal["inline", "processes", "ray", "slurm"]
 NAMES: tuple[str, ...] = get_args(ExecutorName)
 #: every library that may start threads reads one of these, once, when it is imported
 _THREAD_VARIABLES = (
@@ -133,30 +134,27 @@ def executor_named(
     threads: int = 1,
     watch: Watch | None = None,
     device: str = "auto",
-    **ray: Any,
+    **others: Any,
 ) -> Executor:
-    """Return the executor called `name` for one job; `ray` are the settings `address` and `node_wait`.
-
-    `gpus_per_run` is for workers, of processes or of ray.
-    """
+    """Return the executor called `name` for one job; `others` are settings that not all of them have."""
     shared: dict[str, Any] = {"threads": threads, "watch": watch, "device": device}
     require(name in NAMES, f"no executor '{name}'.{nearest(name, NAMES)} There are: {', '.join(NAMES)}.")
-    given = {key: value for key, value in ray.items() if value is not None}
+    given = {key: value for key, value in others.items() if value not in (None, ())}
+    takers = {"gpus_per_run": ("processes", "ray", "slurm"), "slurm": ("slurm",)}
     for key, value in given.items():
-        takers = ("processes", "ray") if key == "gpus_per_run" else ("ray",)
-        require(name in takers, f"{key} = {value} is for the executor {' or '.join(takers)}, not for {name}")
+        allowed = takers.get(key, ("ray",))
+        require(name in allowed, f"{key} = {value} is for the executor {' or '.join(allowed)}, not for {name}")
     if name == "inline":
         return InlineExecutor(job, **shared)
-    if name == "processes":
-        from fairground.studies.executors.processes import ProcessExecutor
-
-        return ProcessExecutor(job, workers=workers, **shared, **given)
-    # Imported only when asked for: Ray is an extra, and takes a second to import.
+    # Imported only when asked for: Ray and submitit are extras, and Ray takes a second to import.
     try:
-        from fairground.studies.executors.ray import RayExecutor
+        module = importlib.import_module(f"fairground.studies.executors.{name}")
     except ModuleNotFoundError as error:
-        raise InputError("the executor ray needs Ray: pip install 'fairground[ray]'") from error
-    return RayExecutor(job, workers=workers, **shared, **given)
+        package = {"ray": "Ray", "slurm": "submitit"}.get(name, name)
+        raise InputError(f"the executor {name} needs {package}: pip install 'fairground[{name}]'") from error
+    kind = {"processes": "ProcessExecutor", "ray": "RayExecutor", "slurm": "SlurmExecutor"}[name]
+    found: Executor = getattr(module, kind)(job, workers=workers, **shared, **given)
+    return found
 
 
 def perform(order: Order, tell: Watch, *, threads: int | None = None) -> Outcome:

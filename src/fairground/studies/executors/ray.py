@@ -4,20 +4,18 @@ A job whose worker or node is lost is tried again elsewhere, from its own checkp
 run a job, the driver waits for `node_wait` seconds and then ends with a ClusterError.
 """
 
-import os
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import ray
 from ray.util.queue import Queue
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from fairground.errors import ClusterError, InputError, StoreError, require
+from fairground.errors import ClusterError, InputError, require
 from fairground.records.provenance import code_version
-from fairground.studies.executors.executor import Order, Outcome, environment_of, perform
-from fairground.studies.executors.retries import WorkerExecutor
+from fairground.studies.executors.executor import Order, Outcome
+from fairground.studies.executors.retries import WorkerExecutor, perform_on_node
 
 #: the same, for those of its functions that have no types
 _ray: Any = ray
@@ -115,22 +113,7 @@ class RayExecutor(WorkerExecutor):
 
 
 def _perform(order: Order, threads: int, version: str, events: Queue) -> Outcome:
-    home = order.argument.get("home")
-    try:
-        require(
-            version == code_version(),
-            f"a node of the cluster has fairground {code_version()}, the driver {version}: install the same on all",
-            StoreError,
-        )
-        require(
-            home is None or Path(home).is_dir(),
-            f"{home} is not on every node of the cluster: several machines need a --home they share",
-            StoreError,
-        )
-    except StoreError as error:
-        return Outcome(job_id=order.job_id, failure=str(error), is_store_failure=True)
-    os.environ.update(environment_of(threads))
-    return perform(order, events.put, threads=threads)
+    return perform_on_node(order, threads, version, events.put)
 
 
 def _join(address: str) -> None:

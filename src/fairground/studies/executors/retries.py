@@ -1,10 +1,14 @@
-"""Jobs given to workers that may be lost: how often a job is tried again."""
+"""Jobs given to workers that may be lost or elsewhere: how often a job is tried again, and what a node needs."""
 
+import os
 from abc import abstractmethod
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from fairground.studies.executors.executor import Executor, Order, Outcome
+from fairground.errors import StoreError, require
+from fairground.records.provenance import code_version
+from fairground.studies.executors.executor import Executor, Order, Outcome, Watch, environment_of, perform
 
 
 class WorkerExecutor(Executor):
@@ -46,3 +50,23 @@ class WorkerExecutor(Executor):
     @abstractmethod
     def _wait(self) -> tuple[Any, Outcome | str]:
         """Wait for the end of a job that runs: return what carried it out, and the outcome or how that was lost."""
+
+
+def perform_on_node(order: Order, threads: int, version: str, tell: Watch) -> Outcome:
+    """Perform a job on a machine of a cluster, if it has the driver's version and run directory."""
+    home = order.argument.get("home")
+    try:
+        require(
+            version == code_version(),
+            f"a node of the cluster has fairground {code_version()}, the driver {version}: install the same on all",
+            StoreError,
+        )
+        require(
+            home is None or Path(home).is_dir(),
+            f"{home} is not on every node of the cluster: several machines need a --home they share",
+            StoreError,
+        )
+    except StoreError as error:
+        return Outcome(job_id=order.job_id, failure=str(error), is_store_failure=True)
+    os.environ.update(environment_of(threads))
+    return perform(order, tell, threads=threads)
