@@ -112,7 +112,8 @@ def spec_of(words: list[str]) -> RunSpec:
         ["loss=pytorch_metric_learning.losses:TripletMarginLoss", "miner=distance_weighted"],
         ["miner=pytorch_metric_learning.miners:DistanceWeightedMiner", "loss=triplet"],
         ["loss=tests.training.ill_losses:OneSidedLoss"],
-        [f"loss={HERE}:Spread", "loss.weight=0.5"],
+        [f"loss={HERE}:Spread", "loss.weight=0.5", "sampler=torch.utils.data:RandomSampler"],
+        ["transform=torchvision.transforms.v2:RandomCrop", "transform.size=12"],
     ],
     ids=lambda words: words[0],
 )

@@ -137,6 +137,8 @@ def find_outside(path: str) -> Any:
     is_path = re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", path) is not None
     require(is_path, f"'{path}' is not a dotted path: write package.module:Class")
     try:
+        if module_name.startswith("torchvision"):
+            importlib.import_module("fairground.trunks.timm").import_torchvision()
         module = importlib.import_module(module_name)
     except ImportError as error:
         missing = getattr(error, "name", None) or module_name

@@ -110,4 +110,6 @@ def _wanted(hint: Any) -> str:
         return "one of " + ", ".join(map(repr, get_args(hint)))
     if get_origin(hint) in (Union, UnionType):
         return " or ".join(map(_wanted, get_args(hint)))
+    if get_origin(hint) in (tuple, list, Sequence):
+        return 'a list such as ["a", "b"]' if get_args(hint)[0] in (str, Any) else "a list such as [1, 2]"
     return _WANTED.get(hint) or str(hint).replace("typing.", "").replace("collections.abc.", "")

@@ -34,6 +34,7 @@ _SUPPLIED_ALIASES = {
     "in_features": "n_features",
     "in_channels": "channels",
     "in_chans": "channels",
+    "data_source": "labels",
 }
 #: what an outside class must be to be used as a part; the first kind is our own
 _KINDS: Mapping[str, tuple[str, *tuple[type, ...]]] = {
