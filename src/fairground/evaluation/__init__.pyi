@@ -22,18 +22,17 @@ from fairground.evaluation.evaluated_embeddings import Distance
 from fairground.evaluation.evaluated_embeddings import EmbeddingView
 from fairground.evaluation.evaluated_embeddings import GENUINE_LIMIT
 from fairground.evaluation.evaluated_embeddings import LIMIT
-from fairground.evaluation.evaluated_embeddings import RankingBlock
-from fairground.evaluation.lone_queries import Lone
-from fairground.evaluation.lone_queries import counted_queries
 from fairground.evaluation.metric_scores import Average
 from fairground.evaluation.metric_scores import DEFAULT_METRICS
 from fairground.evaluation.metric_scores import EnsembleScores
 from fairground.evaluation.metric_scores import Evaluation
+from fairground.evaluation.metric_scores import Lone
 from fairground.evaluation.metric_scores import OPTIONAL
 from fairground.evaluation.metric_scores import REQUIRED
 from fairground.evaluation.metric_scores import ViewSettings
 from fairground.evaluation.metric_scores import analyse
 from fairground.evaluation.metric_scores import concatenate
+from fairground.evaluation.metric_scores import counted_queries
 from fairground.evaluation.metric_scores import evaluate
 from fairground.evaluation.metric_scores import evaluate_ensemble
 from fairground.evaluation.metric_scores import evaluate_in_detail
@@ -77,7 +76,6 @@ __all__ = [
     "PIXELS",
     "PROJECTED",
     "REQUIRED",
-    "RankingBlock",
     "Relevance",
     "RelevanceFunction",
     "SLOW_BLOCK",

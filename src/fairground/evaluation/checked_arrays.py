@@ -82,11 +82,9 @@ def as_column(values: Any, n: int, what: str) -> np.ndarray:
 
 def coded(queries: np.ndarray, references: np.ndarray | None) -> Coded:
     """Return both columns as numbers 0..C-1 of one sorted list of names."""
-    if references is None:
-        names, codes = np.unique(queries, return_inverse=True)
-        return Coded(codes, codes, names)
-    names, codes = np.unique(np.concatenate([queries, references]), return_inverse=True)
-    return Coded(codes[: len(queries)], codes[len(queries) :], names)
+    both = queries if references is None else np.concatenate([queries, references])
+    names, codes = np.unique(both, return_inverse=True)
+    return Coded(codes[: len(queries)], codes if references is None else codes[len(queries) :], names)
 
 
 def row_numbers(rows: Any, n: int) -> np.ndarray | None:
@@ -94,7 +92,6 @@ def row_numbers(rows: Any, n: int) -> np.ndarray | None:
         return None
     chosen = np.asarray(rows.cpu() if isinstance(rows, torch.Tensor) else rows)
     is_right = chosen.ndim == 1 and chosen.dtype.kind in "iu" and len(chosen) > 0
-    require(
-        is_right and int(chosen.min()) >= 0 and int(chosen.max()) < n, f"query_rows must be row numbers in 0..{n - 1}"
-    )
+    is_right = is_right and int(chosen.min()) >= 0 and int(chosen.max()) < n
+    require(is_right, f"query_rows must be row numbers in 0..{n - 1}")
     return chosen

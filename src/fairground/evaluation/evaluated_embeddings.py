@@ -32,13 +32,6 @@ GENUINE_LIMIT = 2**25
 BLOCK_ROWS = 4096
 
 
-class RankingBlock(NamedTuple):
-    """The ranking of some queries; `rows` says which."""
-
-    rows: np.ndarray
-    ranking: Ranking
-
-
 class Curve(NamedTuple):
     """A verification curve, and for each genuine pair its place on it and the query it belongs to.
 
@@ -87,26 +80,24 @@ class EmbeddingView:
         #: where embeddings on an accelerator are ranked; the rest is computed in main memory
         self._device = embeddings.device if isinstance(embeddings, torch.Tensor) and not embeddings.is_cpu else None
         self.references = None if references is None else checked_arrays.as_matrix(references, "references")
+        self._searched = self.embeddings if self.references is None else self.references
         require(labels is not None or relevance is not None, "labels are missing: give labels or a relevance function")
         if self.references is None:
             require(reference_labels is None, "reference_labels were given without references")
         else:
             require(query_rows is None, "query_rows picks queries out of one set; it cannot go with references")
             require(reference_labels is not None or relevance is not None, "references need reference_labels")
-            width, other = self.embeddings.shape[1], self.references.shape[1]
-            require(width == other, f"embeddings have {width} dimensions but references have {other}", DataError)
+        width, other = self.embeddings.shape[1], self._searched.shape[1]
+        require(width == other, f"embeddings have {width} dimensions but references have {other}", DataError)
         self.normalise = normalise
         self.is_raw = distance == "euclidean" and not normalise
         self.query_rows = checked_arrays.row_numbers(query_rows, len(self.embeddings))
-        self.n_clusters = n_clusters
-        self.seed, self.clustering_seeds = seed, clustering_seeds
+        self.n_clusters, self.seed, self.clustering_seeds = n_clusters, seed, clustering_seeds
         self.threads = threads if threads is not None else min(torch.get_num_threads(), os.cpu_count() or 1)
-        self.block = block if block is not None else LIMIT
+        self.block = block or LIMIT
         require(clustering_seeds >= 1, f"clustering_seeds must be at least 1; got {clustering_seeds}")
         require(self.threads >= 1, f"threads must be at least 1; got {threads}")
-        require(self.block >= 1, f"block must be at least 1; got {block}")
-        self._labels = (labels, reference_labels)
-        self._relevance = relevance
+        self._labels, self._relevance = (labels, reference_labels), relevance
         self._groups = (groups, reference_groups, group_rule)
         self._kept: ranks.Ranked | None = None
 
@@ -123,20 +114,15 @@ class EmbeddingView:
         """Class numbers of all rows and of the references; None where rows have sets of labels or none."""
         labels, theirs = self._labels
         are_sets = labels is not None and checked_arrays.is_multi_label(labels)
-        require(
-            labels is None or self.references is None or are_sets == checked_arrays.is_multi_label(theirs),
-            "labels and reference_labels must both be one label per row or both be sets",
-            DataError,
-        )
-        if labels is None or are_sets:
-            return None
-        return self._coded(labels, theirs, "labels")
+        is_alike = labels is None or self.references is None or are_sets == checked_arrays.is_multi_label(theirs)
+        refusal = "labels and reference_labels must both be one label per row or both be sets"
+        require(is_alike, refusal, DataError)
+        return None if labels is None or are_sets else self._coded(labels, theirs, "labels")
 
     def _coded(self, mine: object, theirs: object, what: str) -> checked_arrays.Coded:
-        column = checked_arrays.as_column(mine, self.n_rows, what)
-        if self.references is None:
-            return checked_arrays.coded(column, None)
-        others = checked_arrays.as_column(theirs, len(self.references), f"reference_{what}")
+        column, others = checked_arrays.as_column(mine, self.n_rows, what), None
+        if self.references is not None:
+            others = checked_arrays.as_column(theirs, len(self.references), f"reference_{what}")
         return checked_arrays.coded(column, others)
 
     @property
@@ -175,14 +161,13 @@ class EmbeddingView:
     @cached_property
     def relevance(self) -> relevant.Relevance:
         """Which references each query should find: as the function says if there is one, else by their labels."""
-        rows, n_references = self._query_numbers, self.n_rows if self.references is None else len(self.references)
+        rows, n_references = self._query_numbers, len(self._searched)
         own = rows if self.references is None else np.full(len(rows), -1)
         if self._relevance is not None:
             lists = relevant.lists_from_function(self._relevance, rows, n_references)
         elif self.classes is not None:
-            queries = self.classes.queries[rows]
-            own_rows = own if self.references is None else None
-            return relevant.SameClass(queries, self.classes.references, own_rows, self.groups)
+            own_rows = rows if self.references is None else None
+            return relevant.SameClass(self.classes.queries[rows], self.classes.references, own_rows, self.groups)
         else:
             mine = theirs = checked_arrays.as_label_sets(self._labels[0], self.n_rows)
             if self.references is not None:
@@ -193,7 +178,7 @@ class EmbeddingView:
     @cached_property
     def pairing(self) -> SearchPlan:
         """Queries and references in search order, as tiles of unit vectors unless `is_raw`."""
-        wanted, theirs = self.relevance, self.embeddings if self.references is None else self.references
+        wanted, theirs = self.relevance, self._searched
         rows = self._query_numbers[wanted.query_order]
         is_one_set = self.references is None and self.query_rows is None
         dtype = checked_arrays.working_dtype(self.embeddings, theirs, exact=self.is_raw)
@@ -218,7 +203,7 @@ class EmbeddingView:
 
     def _pairing_on_device(self, device: torch.device) -> "retrieval.DeviceSearchPlan | None":
         """Return queries and references in search order on a device; None where it lacks the numbers they need."""
-        wanted, theirs = self.relevance, self.embeddings if self.references is None else self.references
+        wanted, theirs = self.relevance, self._searched
         is_wide = checked_arrays.working_dtype(self.embeddings, theirs, exact=self.is_raw) == np.float64
         if is_wide and not retrieval.has_float64(device):
             return None
@@ -242,8 +227,8 @@ class EmbeddingView:
             groups=None if wanted.groups is None else (moved(wanted.groups[0]), moved(wanted.groups[1])),
         )
 
-    def rankings(self) -> Iterator[RankingBlock]:
-        """Yield the ranking of all queries in blocks; a ranking that fits in one block is computed once and kept."""
+    def rankings(self) -> Iterator[tuple[np.ndarray, Ranking]]:
+        """Yield blocks of query rows and their ranking; a ranking that fits in one block is computed once and kept."""
         is_small = int(self.relevance.n_relevant.sum()) <= self.block
         if is_small and self._kept is None:
             self._kept = next(self._fresh_rankings())
@@ -251,7 +236,7 @@ class EmbeddingView:
             stop = ranked.start + len(ranked.offsets) - 1
             rows = self.relevance.query_order[ranked.start : stop]
             class_sizes = np.diff(ranked.offsets) + (self.relevance.own[ranked.start : stop] >= 0)
-            yield RankingBlock(rows, Ranking(offsets=ranked.offsets, ranks=ranked.ranks, class_sizes=class_sizes))
+            yield rows, Ranking(offsets=ranked.offsets, ranks=ranked.ranks, class_sizes=class_sizes)
 
     def _fresh_rankings(self) -> Iterator[ranks.Ranked]:
         wanted = self.relevance
@@ -282,10 +267,10 @@ class EmbeddingView:
         wanted, pairing = self.relevance, self.pairing
         total = int(wanted.n_relevant.sum())
         require(total > 0, "verification needs two rows of one class; every class has a single one", DataError)
-        require(
-            total <= GENUINE_LIMIT,
-            f"verification would hold {total} genuine pairs, more than {GENUINE_LIMIT}: take fewer with query_rows",
+        refusal = (
+            f"verification would hold {total} genuine pairs, more than {GENUINE_LIMIT}: take fewer with query_rows"
         )
+        require(total <= GENUINE_LIMIT, refusal)
         if self.is_raw:
             pairing = replace(pairing, query_half_lengths=pairing.queries.half_squared_lengths())
         stretches = [wanted.lists(*span) for span in ranks.blocks(wanted.n_relevant, self.block)]
@@ -305,17 +290,14 @@ class EmbeddingView:
     @cached_property
     def open_set(self) -> OpenSet:
         """The best similarity of every query with and without its own class among the references."""
-        require(
-            self.classes is not None, "open-set metrics need one label per row; got sets of labels or none", DataError
-        )
+        mine = self.row_classes[self._query_numbers]
         assert self.classes is not None
-        assert self.query_classes is not None
         order, plan = self.relevance.query_order, self.pairing
         if self.is_raw:
             plan = replace(plan, query_half_lengths=plan.queries.half_squared_lengths())
         theirs = self.classes.references[self.relevance.reference_order]
-        best = neighbours.best_by_class(plan, self.query_classes[order], theirs, threads=self.threads)
-        own, other = np.empty(self.n_queries), np.empty(self.n_queries)
+        best = neighbours.best_by_class(plan, mine[order], theirs, threads=self.threads)
+        own, other = np.empty((2, self.n_queries))
         own[order], other[order] = best
         require(bool(np.isfinite(own).any()), "open-set metrics need two rows of one class", DataError)
         require(bool(np.isfinite(other).all()), "open-set metrics need references of another class", DataError)

@@ -7,14 +7,14 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack, cast
 
 import numpy as np
 
 from fairground import contracts, evaluation
 from fairground.contracts.metric import ClusteringMetric, Metric, OpenSetMetric, RankingMetric, VerificationMetric
 from fairground.errors import DataError, InputError, require
-from fairground.evaluation import Distance, EmbeddingView, Lone, checked_arrays, counted_queries
+from fairground.evaluation import Distance, EmbeddingView, checked_arrays
 from fairground.evaluation.relevant_references import GroupRule, RelevanceFunction
 from fairground.files import reading
 from fairground.records.arrays import array_names, read_arrays
@@ -23,6 +23,8 @@ from fairground.spec import find, list_room, metric_names, nearest
 
 DEFAULT_METRICS = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
 Average = Literal["queries", "classes"]
+#: queries that have nothing to find: left out of the means, or counted as 0
+Lone = Literal["drop", "zero"]
 #: no list of neighbours is longer
 _MOST = 10**9
 #: the arrays of a file of embeddings
@@ -141,19 +143,21 @@ def evaluate_in_detail(
     refusal = "average='classes' needs one label per row; got sets of labels or none"
     require(average == "queries" or view.classes is not None, refusal)
     chosen = {name: metric_named(name) for name in (DEFAULT_METRICS if metrics is None else metrics)}
-    is_ranked = any(isinstance(metric, RankingMetric) for metric in chosen.values())
-    is_counted = counted_queries(view, lone, is_ranked=is_ranked)
-    values = _rank_values(view, chosen)
+    values = {name: np.zeros(view.n_queries) for name, metric in chosen.items() if isinstance(metric, RankingMetric)}
+    is_counted = counted_queries(view, lone, is_ranked=bool(values))
+    for rows, ranking in view.rankings() if values else ():
+        for name, of_queries in values.items():
+            of_queries[rows] = cast(RankingMetric, chosen[name]).per_query(ranking)
     class_names, class_sizes, per_class = _class_means(view, values, is_counted)
-    scores: dict[str, float] = {}
-    intervals: dict[str, evaluation.BootstrapInterval] = {}
-    for name, metric in chosen.items():
-        if isinstance(metric, RankingMetric):
-            scores[name] = float(np.nanmean(per_class[name] if average == "classes" else values[name][is_counted]))
-        else:
-            scores[name] = _score(metric, view)
-        if bootstrap is not None:
-            intervals[name] = _interval(bootstrap, metric, view, values.get(name), is_counted, average)
+    counted = per_class if average == "classes" else {name: found[is_counted] for name, found in values.items()}
+    scores = {
+        name: float(np.nanmean(counted[name])) if name in values else _score(metric, view)
+        for name, metric in chosen.items()
+    }
+    intervals = {} if bootstrap is None else {
+        name: _interval(bootstrap, metric, view, values.get(name), is_counted, average)
+        for name, metric in chosen.items()
+    }
     return Evaluation(
         scores=scores,
         per_query=values,
@@ -165,6 +169,17 @@ def evaluate_in_detail(
     )
 
 
+def counted_queries(view: EmbeddingView, lone: Lone, *, is_ranked: bool) -> np.ndarray:
+    """Return which queries (n,) enter the means; refuse rankings of which none does."""
+    require(lone in ("drop", "zero"), f"lone must be 'drop' or 'zero'; got '{lone}'")
+    is_counted = np.ones(view.n_queries, bool)
+    if lone == "drop":
+        is_counted[view.relevance.query_order] = view.relevance.n_relevant > 0
+    why = "every class has a single image, or all its pairs are left out; give classes two images at least"
+    require(not is_ranked or bool(is_counted.any()), f"no query has anything to find: {why}", DataError)
+    return is_counted
+
+
 def _class_means(
     view: EmbeddingView, values: Mapping[str, np.ndarray], is_counted: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
@@ -173,11 +188,10 @@ def _class_means(
         return np.empty(0), np.empty(0, np.int64), {}
     names, counted = view.classes.names, view.query_classes[is_counted]
     sizes = np.bincount(counted, minlength=len(names))
-    totals = {
-        name: np.bincount(counted, weights=of_queries[is_counted], minlength=len(names))
-        for name, of_queries in values.items()
-    }
-    means = {name: np.where(sizes > 0, total / np.maximum(sizes, 1), np.nan) for name, total in totals.items()}
+    means = {}
+    for name, of_queries in values.items():
+        total = np.bincount(counted, weights=of_queries[is_counted], minlength=len(names))
+        means[name] = np.where(sizes > 0, total / np.maximum(sizes, 1), np.nan)
     return names, sizes, means
 
 
@@ -210,26 +224,14 @@ def _interval(
     return bootstrap.of_mean(values[is_counted], units[is_counted], over_classes=average == "classes")
 
 
-def _rank_values(view: EmbeddingView, chosen: Mapping[str, Metric]) -> dict[str, np.ndarray]:
-    """Return every ranking metric's value of every query, in one pass over the rankings."""
-    ranking_metrics = {name: metric for name, metric in chosen.items() if isinstance(metric, RankingMetric)}
-    values = {name: np.zeros(view.n_queries) for name in ranking_metrics}
-    for rows, ranking in view.rankings() if values else ():
-        for name, metric in ranking_metrics.items():
-            values[name][rows] = metric.per_query(ranking)
-    return values
-
-
 def metric_named(word: str) -> Metric:
     """Return the metric a name such as `recall@5` or `module:Class` means, or refuse it with the nearest right name."""
     if ":" in word:
         path, _, argument = word.partition("@")
         kind = find("metrics", path)
-        require(
-            inspect.isclass(kind) and issubclass(kind, Metric),
-            f"'{path}' is not a metric: derive it from RankingMetric, ClusteringMetric, VerificationMetric or "
-            "OpenSetMetric",
-        )
+        kinds = "RankingMetric, ClusteringMetric, VerificationMetric or OpenSetMetric"
+        is_metric = inspect.isclass(kind) and issubclass(kind, Metric)
+        require(is_metric, f"'{path}' is not a metric: derive it from {kinds}")
         shown, text = f"metric '{word}'", argument or None
     else:
         found = metric_names.declared_metric(word)
@@ -268,20 +270,15 @@ def evaluate_ensemble(
     labels: checked_arrays.Labels,
     metrics: Sequence[str] | None = None,
     *,
-    normalise: bool = True,
     lone: Lone = "drop",
-    seed: int = 1234,
-    threads: int | None = None,
+    **settings: Unpack[ViewSettings],
 ) -> EnsembleScores:
     """Return concatenated and separated scores of several models' embeddings of the same images, in one order."""
-    joined = concatenate(models, normalise=normalise)
-
-    def scores(embeddings: checked_arrays.Embeddings) -> dict[str, float]:
-        return evaluate(embeddings, labels, metrics, normalise=normalise, lone=lone, seed=seed, threads=threads)
-
-    each = tuple(scores(embeddings) for embeddings in models)
-    separated = {name: float(np.mean([one[name] for one in each])) for name in each[0]}
-    return EnsembleScores(concatenated=scores(joined), separated=separated, each=each)
+    joined = concatenate(models, normalise=settings.get("normalise", True))
+    each = tuple(evaluate(one, labels, metrics, lone=lone, **settings) for one in models)
+    separated = {name: float(np.mean([scores[name] for scores in each])) for name in each[0]}
+    together = evaluate(joined, labels, metrics, lone=lone, **settings)
+    return EnsembleScores(concatenated=together, separated=separated, each=each)
 
 
 def concatenate(models: Sequence[checked_arrays.Embeddings], *, normalise: bool = True) -> np.ndarray:

@@ -32,9 +32,7 @@ def kmeans(
     """Cluster `points` (n, d) from `n_clusters` points drawn at random, in at most `rounds` rounds."""
     n = len(points)
     require(1 <= n_clusters <= n, f"n_clusters must be in 1..{n}, the number of points; got {n_clusters}")
-    drawn = torch.randperm(n, generator=generator)[:n_clusters].numpy()
-    centroids = points[drawn]
-    state = _State(points, centroids, threads)
+    state = _State(points, points[torch.randperm(n, generator=generator)[:n_clusters].numpy()], threads)
     done = 0
     for done in range(1, rounds + 1):  # noqa: B007
         if not state.assign() or not state.move():
@@ -47,9 +45,7 @@ class _State:
     """Points, centroids and assignments between rounds."""
 
     def __init__(self, points: np.ndarray, centroids: np.ndarray, threads: int) -> None:
-        self.points = points
-        self.centroids = centroids
-        self.threads = threads
+        self.points, self.centroids, self.threads = points, centroids, threads
         self.edge = edge_for(len(points), len(centroids))
         self.assignment = np.full(len(points), -1, np.int32)
         self.best = np.full(len(points), -np.inf, points.dtype)

@@ -68,12 +68,9 @@ class _Block:
     """A block of queries, from lists of relevant references to their places."""
 
     def __init__(self, plan: SearchPlan, relevant: Relevant, threads: int) -> None:
-        self.plan = plan
-        self.threads = threads
-        self.start = relevant.start
-        self.offsets = relevant.offsets
+        self.plan, self.threads = plan, threads
+        self.start, self.offsets, self.where = relevant.start, relevant.offsets, relevant.where.copy()
         self.n_queries = len(relevant.offsets) - 1
-        self.where = relevant.where.copy()
         self.scores = np.empty(len(relevant.where), plan.queries.dtype)
         self.kept: dict[tuple[int, int], np.ndarray] = {}
 
@@ -88,9 +85,8 @@ class _Block:
         def work(task: int, workspace: TileWorker) -> None:
             row, column = divmod(task, n_columns)
             tile, first, last = self._tile(row, column, workspace, n_kept=n_kept)
-            threshold_counts.read_thresholds(
-                tile, first, last - first, column * edge, self.offsets, self.where, self.scores
-            )
+            found = (self.offsets, self.where, self.scores)
+            threshold_counts.read_thresholds(tile, first, last - first, column * edge, *found)
 
         share_out(wanted, self.plan.workspace, work, self.threads)
 

@@ -58,8 +58,7 @@ def rank_on_device(plan: DeviceSearchPlan, relevant: Relevant) -> Ranked:
     offsets = relevant.offsets
     n_queries = len(offsets) - 1
     step = max(1, N_SCORES // len(plan.kind))
-    ranks = [np.empty(0, np.int32)]
-    scores = [np.empty(0, np.float32)]
+    ranks, scores = [np.empty(0, np.int32)], [np.empty(0, np.float32)]
     for begin in range(0, n_queries, step):
         end = min(begin + step, n_queries)
         tile = plan.scores(relevant.start + begin, relevant.start + end)
@@ -79,12 +78,11 @@ def _places(
     rows = torch.as_tensor(query, device=tile.device, dtype=torch.long)
     columns = torch.as_tensor(where, device=tile.device, dtype=torch.long)
     threshold = tile[rows, columns]
-    number = plan.numbers[columns]
     counts = [torch.empty(0, dtype=torch.long, device=tile.device)]
     step = max(1, N_SCORES // tile.shape[1])
     for some in (slice(begin, begin + step) for begin in range(0, len(rows), step)):
-        theirs, mine = tile[rows[some]], threshold[some, None]
-        above = (theirs > mine) | ((theirs == mine) & (plan.numbers < number[some, None]))
+        theirs, mine, number = tile[rows[some]], threshold[some, None], plan.numbers[columns[some], None]
+        above = (theirs > mine) | ((theirs == mine) & (plan.numbers < number))
         counts.append(above.sum(1))
     ranks = 1 + torch.cat(counts)
     return ranks.cpu().numpy().astype(np.int32), threshold.cpu().numpy()
