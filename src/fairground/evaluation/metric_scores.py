@@ -154,10 +154,14 @@ def evaluate_in_detail(
         name: float(np.nanmean(counted[name])) if name in values else _score(metric, view)
         for name, metric in chosen.items()
     }
-    intervals = {} if bootstrap is None else {
-        name: _interval(bootstrap, metric, view, values.get(name), is_counted, average)
-        for name, metric in chosen.items()
-    }
+    intervals = (
+        {}
+        if bootstrap is None
+        else {
+            name: _interval(bootstrap, metric, view, values.get(name), is_counted, average)
+            for name, metric in chosen.items()
+        }
+    )
     return Evaluation(
         scores=scores,
         per_query=values,

@@ -13,11 +13,13 @@ from fairground.training.adaptation import round_robin
 from fairground.training.assemble import Assembled
 from fairground.training.assemble import LoadedTable
 from fairground.training.assemble import build
+from fairground.training.assemble import build_loader
 from fairground.training.assemble import build_loss
 from fairground.training.assemble import build_miner
 from fairground.training.assemble import build_model
 from fairground.training.assemble import build_network
 from fairground.training.assemble import build_regulariser
+from fairground.training.assemble import build_stepper
 from fairground.training.assemble import content_of_data
 from fairground.training.assemble import fingerprint_of
 from fairground.training.assemble import load_table
@@ -40,8 +42,9 @@ from fairground.training.device import peak_device_memory
 from fairground.training.device import require_precision
 from fairground.training.device import reset_peak_memory
 from fairground.training.device import seed_streams
+from fairground.training.device import set_streams
+from fairground.training.device import stream_states
 from fairground.training.device import torch_threads
-from fairground.training.divergence import divergence_cause
 from fairground.training.doctor import CHECKUPS_KEPT
 from fairground.training.doctor import Diagnosis
 from fairground.training.doctor import Doctor
@@ -112,6 +115,7 @@ from fairground.training.stage_cache import folder_of
 from fairground.training.stage_cache import prepare_inputs
 from fairground.training.stage_cache import saved_shape
 from fairground.training.step import Stepper
+from fairground.training.step import divergence_cause
 from fairground.training.stored_runs import MOST_APART
 from fairground.training.stored_runs import ensemble_job
 from fairground.training.stored_runs import evaluate_stored
@@ -198,12 +202,14 @@ __all__ = [
     "analyse_train",
     "as_part",
     "build",
+    "build_loader",
     "build_loss",
     "build_miner",
     "build_model",
     "build_network",
     "build_optimiser",
     "build_regulariser",
+    "build_stepper",
     "cached_backward",
     "collapse",
     "content_of_data",
@@ -253,8 +259,10 @@ __all__ = [
     "seed_streams",
     "seeded",
     "selected_weights",
+    "set_streams",
     "shard_slice",
     "start_head",
+    "stream_states",
     "stuck_at_margin",
     "take_snapshot",
     "to_bytes",

@@ -1,19 +1,14 @@
 """A pretrained network on new classes: a head on its cached features, then perhaps its last stages with the head.
 
-A workbench has one data set ready for many such adaptations: table, sealed test rows, frozen network and its cached
-outputs. The network is the `Trunk` of every run, its first stages frozen; batches come from `Loader`, steps from
-`Stepper`. What differs from a run is that a training is a number of steps and has no validation, checkpoint or record
-of its own.
-
-Formula
-    lr_t = lr (1 + cos(pi t / T)) / 2  for step t of T, for every group of weights
+Unlike a run, such a training is a number of steps and has no validation, checkpoint or record of its own. The rate of
+step t of T is lr_t = lr (1 + cos(pi t / T)) / 2.
 """
 
 import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,8 +23,8 @@ from fairground.heads.plda import PldaHead
 from fairground.heads.whitened import WhitenedHead
 from fairground.loading.reading_threads import read_ahead
 from fairground.spec import ALL, AdaptationSpec, RunSpec, child_seed, to_plain
-from fairground.training import EmbeddingModel, Loader, SealedRows, Stepper, build_optimiser
-from fairground.training.assemble import build, build_loss, build_miner, build_regulariser, load_table, seeded
+from fairground.training import EmbeddingModel, SealedRows
+from fairground.training.assemble import build, build_loader, build_loss, build_stepper, load_table, seeded
 from fairground.training.stage_cache import PLAIN, CachedViews, StageCache, describe, folder_of
 from fairground.trunks.features import FeaturesTrunk
 
@@ -48,7 +43,7 @@ ALWAYS: IsTime = lambda: True  # noqa: E731
 IGNORED: Tell = lambda *_: None  # noqa: E731
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class AdaptedModel:
     """`model` takes what `inputs` gives of images; `depth` stages of it are trained."""
 
@@ -134,10 +129,10 @@ class Workbench:
         trunk, head = self._first_trunk(run), self._started_head(run, rows, labels)
         loss = build_loss(run, {"n_classes": int(labels.max()) + 1, "embedding_dim": head.embedding_dim})
         model, inputs, depth = EmbeddingModel(trunk=trunk, head=head), self.features, 0
-        self._train(model, loss, run, inputs, rows, labels, spec.steps)
+        self._train(model, loss, run, inputs, (rows, labels), spec.steps)
         if self.is_small:
             inputs, depth = self.transform, ALL
-            self._train(model, loss, run, inputs, rows, labels, spec.depth_steps)
+            self._train(model, loss, run, inputs, (rows, labels), spec.depth_steps)
         elif spec.depth:
             require(self.trunk is not None, "features have no stages to train")
             trunk, depth = copy.deepcopy(self.trunk or trunk), spec.depth
@@ -147,21 +142,14 @@ class Workbench:
             inputs, rates = self.transform if depth == ALL else self.maps[depth], run.optimiser
             gentle = replace(rates, lr=spec.depth_lr, head_lr=rates.lr / 10, loss_lr=(rates.loss_lr or rates.lr) / 10)
             slow = replace(run, optimiser=gentle, training=replace(run.training, batch_size=STAGE_BATCH))
-            self._train(model, loss, slow, inputs, rows, labels, spec.depth_steps)
+            self._train(model, loss, slow, inputs, (rows, labels), spec.depth_steps)
         # Untrained embeddings are compared at unit length, trained ones as their loss compares them.
         normalise = loss.on_sphere or not spec.is_trained
-        return AdaptedModel(
-            model=model.eval(), images=self.table.images, inputs=inputs, depth=depth, normalise=normalise
-        )
+        return AdaptedModel(model.eval(), self.table.images, inputs, depth, normalise)
 
     def untrained(self, run: RunSpec) -> AdaptedModel:
-        return AdaptedModel(
-            model=EmbeddingModel(trunk=self._first_trunk(run), head=self._head(run)).eval(),
-            images=self.table.images,
-            inputs=self.transform,
-            depth=ALL if self.is_small else 0,
-            normalise=True,
-        )
+        model = EmbeddingModel(trunk=self._first_trunk(run), head=self._head(run)).eval()
+        return AdaptedModel(model, self.table.images, self.transform, ALL if self.is_small else 0, normalise=True)
 
     def full_model(self, adapted: AdaptedModel) -> EmbeddingModel:
         """Return trunk and head as one network, from images or given features to embeddings."""
@@ -218,37 +206,19 @@ class Workbench:
         loss: Loss,
         run: RunSpec,
         inputs: Transform,
-        rows: np.ndarray,
-        labels: Tensor,
+        of: tuple[np.ndarray, Tensor],
         steps: int,
     ) -> None:
-        """Train on `rows` of class `labels` (0..C-1) for so many steps.
-
-        A batch has different classes, so it never has more than a few images of each class there is.
-        """
+        """Train on rows and their classes (0..C-1) for so many steps."""
         if not steps:
             return
+        rows, labels = of
+        # A batch has different classes, so it never has more than a few images of each class there is.
         per_class, batch_size = int(str(run.sampler.settings.get("per_class", PER_CLASS))), run.training.batch_size
         size = min(batch_size - batch_size % per_class, per_class * (int(labels.max()) + 1))
-        miner = build_miner(run, loss)
-        stepper = Stepper(
-            model=model,
-            loss=loss,
-            miner=miner,
-            regulariser=build_regulariser(run, loss, miner),
-            optimiser=build_optimiser(run.optimiser, model, loss),
-            generator=torch.Generator().manual_seed(child_seed(run.seed, "miner")),
-        )
-        loader = Loader(
-            images=self.table.images,
-            rows=rows,
-            labels=labels,
-            transform=inputs,
-            sampler=build("sampler", run.sampler, {"labels": labels, "batch_size": size, "super_labels": None}),
-            device=torch.device("cpu"),
-            sampling=torch.Generator().manual_seed(child_seed(run.seed, "sampler")),
-            augmenting=torch.Generator().manual_seed(child_seed(run.seed, "augment")),
-        )
+        stepper = build_stepper(run, model, loss)
+        supplied = {"labels": labels, "batch_size": size, "super_labels": None}
+        loader = build_loader(run, self.table.images, rows, inputs, supplied, device=torch.device("cpu"))
         rates = [float(group["lr"]) for group in stepper.optimiser.param_groups]
         model.train()
         loader.start_epoch()
@@ -284,10 +254,8 @@ class Workbench:
         tell(n_done, len(rows))
         for block, inputs in zip(blocks, read_ahead(read, blocks), strict=False):
             # A block with an image that cannot be read is read again row by row.
-            pieces = (
-                [(block, inputs)] if inputs is not None else [(row, read(row)) for row in np.split(block, len(block))]
-            )
-            for some, made in pieces:
+            each = ((row, read(row)) for row in np.split(block, len(block)))
+            for some, made in each if inputs is None else [(block, inputs)]:
                 if made is None:
                     cache.view(name).refuse(int(some[0]))
                 else:
@@ -302,10 +270,8 @@ class Workbench:
         assert self.trunk is not None
         weights, plain = self.trunk.weights_fingerprint, to_plain(self.spec)
         key = ["workbench", self.table.images.fingerprint(), plain["trunk"], weights, plain["transform"], n_frozen]
-        folder = folder_of(self.spec, *key)
-        numbers: Literal["float16", "float32"] = "float32" if len(shape) == 1 else "float16"
-        about = describe(self.spec, n_frozen)
-        return StageCache(folder, len(self.table.labels), shape, numbers=numbers, about=about)
+        folder, about = folder_of(self.spec, *key), describe(self.spec, n_frozen)
+        return StageCache(folder, len(self.table.labels), shape, "float32" if len(shape) == 1 else "float16", about)
 
 
 def _view_name(view: int) -> str:
@@ -320,6 +286,4 @@ def round_robin(rows: np.ndarray, labels: np.ndarray, seed: int) -> np.ndarray:
         mine = order[labels[order] == label]
         turn[mine] = np.arange(len(mine))
     # Pairs first: a class with one image has nothing to find.
-    ranked = np.lexsort((labels[order], turn[order] // 2))
-    found: np.ndarray = rows[order[ranked]]
-    return found
+    return np.asarray(rows[order[np.lexsort((labels[order], turn[order] // 2))]])

@@ -118,26 +118,33 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     _, classes = np.unique(table.labels[split.train], return_inverse=True)
     labels = torch.from_numpy(classes.astype(np.int64))
     model, transform = build_network(spec, table.images, split.train, device)
-    supplied = {"n_classes": int(labels.max()) + 1, "embedding_dim": model.head.embedding_dim}
-    loss = build_loss(spec, supplied).to(device)
-    miner = build_miner(spec, loss)
-    regulariser = build_regulariser(spec, loss, miner)
+    loss = build_loss(spec, {"n_classes": int(labels.max()) + 1, "embedding_dim": model.head.embedding_dim}).to(device)
+    half, chunk = half_of(spec.training.precision, device), spec.training.gradient_chunk
+    stepper = build_stepper(
+        spec,
+        model,
+        loss,
+        in_chunks=chunk > 0,
+        clip_norm=spec.optimiser.clip_norm,
+        average=WeightAverage(model, spec.optimiser.average) if spec.optimiser.average else None,
+        scaler=torch.amp.GradScaler(device.type, enabled=half == torch.float16),
+    )
     supers = None if table.super_labels is None else torch.from_numpy(table.super_labels[split.train])
-    sampler_arguments = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
-    sampler = build("sampler", spec.sampler, sampler_arguments)
-    if spec.training.gradient_chunk:
+    supplied = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
+    loader = build_loader(spec, table.images, split.train, transform, supplied, device=device, chunk=chunk)
+    sampler = loader.sampler
+    if chunk:
         require_chunks_alone(model.train())
-        mixes = regulariser is not None and regulariser.mixes
+        mixes = stepper.regulariser is not None and stepper.regulariser.mixes
         require(not mixes, "training.gradient_chunk cuts a batch into chunks, but the regulariser mixes across it")
     require_weights(spec, model, loss)
-    switchable = {"loss": loss, "miner": miner, "regulariser": regulariser, "sampler": sampler}
+    switchable = {"loss": loss, "miner": stepper.miner, "regulariser": stepper.regulariser, "sampler": sampler}
     bugs = tuple(
         KnownBug(component=f"{key}.{getattr(spec, key).name}", sentence=sentence)
         for key, part in switchable.items()
         if part is not None
         for sentence in part.known_bugs()
     )
-    half = half_of(spec.training.precision, device)
     automatic = [f"training.precision=auto: {half or torch.float32}".replace("torch.", "")]
     prints = _data_content(data_fingerprint, split)
     digest = model.trunk.weights_fingerprint
@@ -147,30 +154,8 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         table=table,
         split=split,
         transform=transform,
-        loader=Loader(
-            images=table.images,
-            rows=split.train,
-            labels=labels,
-            transform=transform,
-            sampler=sampler,
-            device=device,
-            # All draws are the CPU's: a seed gives the same batches, crops and tuples on every device.
-            sampling=_generator(spec.seed, "sampler"),
-            augmenting=_generator(spec.seed, "augment"),
-            chunk=spec.training.gradient_chunk,
-        ),
-        stepper=Stepper(
-            model=model,
-            loss=loss,
-            miner=miner,
-            regulariser=regulariser,
-            optimiser=build_optimiser(spec.optimiser, model, loss),
-            generator=_generator(spec.seed, "miner"),
-            in_chunks=spec.training.gradient_chunk > 0,
-            clip_norm=spec.optimiser.clip_norm,
-            average=WeightAverage(model, spec.optimiser.average) if spec.optimiser.average else None,
-            scaler=torch.amp.GradScaler(device.type, enabled=half == torch.float16),
-        ),
+        loader=loader,
+        stepper=stepper,
         n_batches=spec.training.batches_per_epoch or sampler.n_batches,
         data_fingerprint=data_fingerprint,
         split_fingerprint=prints["split fingerprint"],
@@ -192,19 +177,16 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
 
 def require_classes(spec: RunSpec, table: ImageTable, split: SplitRows) -> None:
     asked = spec.evaluation
-    require(
-        len(split.validation) > 0 or asked.select_on == "test",
-        f"split {spec.split.name} has no validation classes, so checkpoints could only be selected on the test split; "
-        "set split.validation, or evaluation.select_on=test (tables will be flagged)",
-    )
+    complaint = "has no validation classes, so checkpoints could only be selected on the test split"
+    advice = "set split.validation, or evaluation.select_on=test (tables will be flagged)"
+    is_judged = len(split.validation) > 0 or asked.select_on == "test"
+    require(is_judged, f"split {spec.split.name} {complaint}; {advice}")
     if table.is_query is None and asked.lone != "zero":
         for name, rows in (("validation", split.validation), ("test", split.test if asked.test else split.test[:0])):
-            require(
-                len(rows) == 0 or int(np.bincount(table.labels[rows]).max()) >= 2,
-                f"no class of the {name} split has two images, so there is nothing to search for; give classes two "
-                "images at least (`fairground data check` counts them)",
-                DataError,
-            )
+            complaint = f"no class of the {name} split has two images, so there is nothing to search for"
+            advice = "give classes two images at least (`fairground data check` counts them)"
+            has_pair = len(rows) == 0 or int(np.bincount(table.labels[rows]).max()) >= 2
+            require(has_pair, f"{complaint}; {advice}", DataError)
 
 
 def build_network(
@@ -218,11 +200,9 @@ def build_network(
         images.require_side(resized)
     side, made = model.trunk.input_side, getattr(transform, "side", None)
     network = spec.trunk.settings.get("model", spec.trunk.name)
-    require(
-        side is None or made is None or side == made,
-        f"trunk {network} takes images of {side} x {side} pixels, and transform {spec.transform.name} makes {made} x "
-        f"{made}: set transform.side={side}, or trunk.image_size to a size that fits",
-    )
+    complaint = f"takes images of {side} x {side} pixels, and transform {spec.transform.name} makes {made} x {made}"
+    advice = f"set transform.side={side}, or trunk.image_size to a size that fits"
+    require(side is None or made is None or side == made, f"trunk {network} {complaint}: {advice}")
     if not images.is_slow:
         # Files have three channels, which every trunk takes, and reading one may prepare them all.
         image = transform.evaluate(images, rows[:1], device)
@@ -288,17 +268,43 @@ def build_regulariser(spec: RunSpec, loss: Loss, miner: Miner | None) -> "contra
     if spec.regulariser is None:
         return None
     found: contracts.Regulariser = build("regulariser", spec.regulariser)
-    require(
-        miner is not None or not found.changes_tuples,
-        f"regulariser {spec.regulariser.name} changes mined tuples, so it needs a miner; try miner=distance_weighted",
-    )
+    refusal = f"regulariser {spec.regulariser.name} changes mined tuples, so it needs a miner"
+    require(miner is not None or not found.changes_tuples, f"{refusal}; try miner=distance_weighted")
     found.check_loss(loss)
-    require(
-        spec.training.trainable != "head" or not found.mixes,
-        "training.trainable=head trains no stage of the trunk, but the regulariser mixes samples before one; set "
-        "last:N, or regulariser=none",
-    )
+    refusal = "training.trainable=head trains no stage of the trunk, but the regulariser mixes samples before one"
+    is_possible = spec.training.trainable != "head" or not found.mixes
+    require(is_possible, f"{refusal}; set last:N, or regulariser=none")
     return found
+
+
+def build_stepper(spec: RunSpec, model: EmbeddingModel, loss: Loss, **settings: Any) -> Stepper:
+    miner = build_miner(spec, loss)
+    return Stepper(
+        model=model,
+        loss=loss,
+        miner=miner,
+        regulariser=build_regulariser(spec, loss, miner),
+        optimiser=build_optimiser(spec.optimiser, model, loss),
+        generator=_generator(spec.seed, "miner"),
+        **settings,
+    )
+
+
+def build_loader(
+    spec: RunSpec, images: Images, rows: np.ndarray, transform: Transform, supplied: Mapping[str, Any], **settings: Any
+) -> Loader:
+    """Return the batches of some rows; `supplied` are their labels and the size of a batch, for the sampler."""
+    return Loader(
+        images=images,
+        rows=rows,
+        labels=supplied["labels"],
+        transform=transform,
+        sampler=build("sampler", spec.sampler, supplied),
+        # All draws are the CPU's: a seed gives the same batches, crops and tuples on every device.
+        sampling=_generator(spec.seed, "sampler"),
+        augmenting=_generator(spec.seed, "augment"),
+        **settings,
+    )
 
 
 def start_head(parts: Assembled) -> None:

@@ -1,14 +1,9 @@
 """Image table, transform and sampler to batches; slow images are read one batch ahead, in a thread of their own.
 
-Small sets stay uint8 in memory: a batch is one gather and one vectorised augmentation, a few per cent of a training
-step, and no worker is needed. Where images are read from disk, the next batch is made while this one is trained on.
 Reading ahead does not change results: batches are made in order from generators that nothing else draws from, and
 `state` describes the moment before the batch that is not yet trained on. A sampler that looks at embeddings must see
-this step's before it chooses, so there nothing is made ahead.
-
-Where a step works in chunks, a batch is drawn at once and its images are made one chunk at a time, as often as they are
-asked for: no more than two chunks of them are in memory. The random numbers are those of the whole batch, so chunks
-do not change an image.
+this step's before it chooses, so there nothing is made ahead. Where a step works in chunks, a batch is drawn at once;
+its images are made one chunk at a time, as often as they are asked for, with the random numbers of the whole batch.
 """
 
 from collections.abc import Collection, Iterator, Mapping

@@ -1,8 +1,4 @@
-"""Everything that makes resume exact, on disk: tensors in safetensors, the rest in sealed JSON, written atomically.
-
-`RunFolder` lists the files. The two newest checkpoints are kept, so that a damaged one costs a little time and not the
-run. The best weights so far have their own file, written when they change.
-"""
+"""Everything that makes resume exact, on disk: tensors in safetensors, the rest in sealed JSON, written atomically."""
 
 import hashlib
 from collections.abc import Mapping
@@ -19,6 +15,7 @@ from fairground.errors import StoreError, require
 from fairground.files import read_bytes, read_with_digest, write_atomically, write_with_digest
 from fairground.records.run_folder import checkpoints_newest_first
 
+#: so that a damaged checkpoint costs a little time and not the run
 KEPT = 2
 
 
@@ -67,11 +64,8 @@ class Checkpoints:
                 return self._read(path)
             except StoreError as error:
                 self.notes.append(f"checkpoint {path.stem} is damaged ({error}); fell back to the one before")
-        require(
-            not paths,
-            f"all {len(paths)} checkpoints in {self.folder} are damaged; delete the run to start again",
-            StoreError,
-        )
+        refusal = f"all {len(paths)} checkpoints in {self.folder} are damaged; delete the run to start again"
+        require(not paths, refusal, StoreError)
         return None
 
     def load_best(self, best: Mapping[str, str]) -> dict[str, Tensor]:

@@ -1,10 +1,7 @@
 """The training doctor: watches a run, and names each problem once with what to do about it.
 
-It only looks: it draws from no generator and touches no weight, and losses, gradients and embeddings are those of the
-step that was taken anyway. Of every batch it counts what is on the host already; at every twentieth it reads three
-numbers from the device at once; at validation it looks at up to 512 embeddings. All it remembers is in every
-checkpoint, so a run that was killed ends with the findings of one that was not. A sign is a pure function of what was
-asked and measured; its docstring has its rule and thresholds.
+It only looks: it draws from no generator and touches no weight. All it remembers is in every checkpoint, so a run that
+was killed ends with the findings of one that was not. The docstring of a sign has its rule and thresholds.
 """
 
 import copy
@@ -117,12 +114,8 @@ class History:
 
     def last_observations(self, n_batches: int) -> list[Observation]:
         """Return the latest observations that cover `n_batches` together; none while there were fewer batches."""
-        found: list[Observation] = []
-        for observation in reversed(self.late):
-            found.insert(0, observation)
-            if sum(one.n_batches for one in found) >= n_batches:
-                return found
-        return []
+        covering = (self.late[begin:] for begin in reversed(range(len(self.late))))
+        return next((some for some in covering if sum(one.n_batches for one in some) >= n_batches), [])
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "History":
@@ -162,16 +155,14 @@ def collapse(run: WatchedRun) -> Diagnosis | None:
     starts with all images alike leave that state. Mining the hardest negatives is a cause named by Schroff et al., CVPR
     2015, section 3.2.
     """
-    sentence = None
+    sentence, latest = "", run.history.last_observations(50)
+    if latest and all(one.spread < POINT for one in latest) and latest[-1].spread <= latest[0].spread:
+        sentence = f"all embeddings of a batch are at one point (spread {latest[-1].spread:.1e})"
     if run.history.checkups and run.step >= 50:
         seen = run.history.checkups[-1]
         is_spanned = seen.collapse in ("line", "few_dimensions") and seen.dimensions >= (run.n_classes - 1) / 2
-        sentence = None if seen.collapse == "none" or is_spanned else seen.collapse_sentence
-    latest = run.history.last_observations(50)
-    is_point = latest and all(one.spread < POINT for one in latest) and latest[-1].spread <= latest[0].spread
-    if sentence is None and is_point:
-        sentence = f"all embeddings of a batch are at one point (spread {latest[-1].spread:.1e})"
-    if sentence is None:
+        sentence = sentence if seen.collapse == "none" or is_spanned else seen.collapse_sentence
+    if not sentence:
         return None
     is_hard = run.spec.miner is not None and run.spec.miner.name in ("hardest", "all_hard")
     return Diagnosis(sentence, (_other_miner(run.spec, "semihard") if is_hard else None) or _slower(run.spec))
@@ -228,8 +219,7 @@ def exploding_norms(run: WatchedRun) -> Diagnosis | None:
     if first is None or len(late) < 4:
         return None
     for name, quantity in (("norm", "mean length of the embeddings"), ("gradient", "length of the gradient")):
-        before = getattr(first, name)
-        now = [getattr(check, name) for check in late[-3:]]
+        before, now = getattr(first, name), [getattr(check, name) for check in late[-3:]]
         if median(now) >= max(100.0 * before, 100.0) and now[-1] >= now[0]:
             sentence = f"the {quantity} grew from {before:.3g} to {now[-1]:.3g} and is still growing"
             norms = " or add regulariser=embedding_norm" if name == "norm" and not run.spec.regulariser else ""
@@ -339,10 +329,9 @@ def _other_miner(spec: RunSpec, better: str, *, otherwise: str = "") -> str | No
 
 def _setting(spec: RunSpec, name: str) -> str | None:
     """Return one of the loss' settings with its value now, or None where it has none of the name."""
-    if name not in spec.loss.settings:
-        return None
-    value = spec.loss.settings[name]
-    return f"loss.{name} ({value:g} now)" if isinstance(value, int | float) else f"loss.{name} ({value} now)"
+    value = spec.loss.settings.get(name)
+    shown = f"{value:g}" if isinstance(value, int | float) else value
+    return f"loss.{name} ({shown} now)" if name in spec.loss.settings else None
 
 
 class Doctor:
@@ -355,15 +344,10 @@ class Doctor:
         stepper, asked = parts.stepper, parts.spec.optimiser
         is_decayed = asked.loss_weight_decay > 0 and asked.name != "adamw"
         ends = (self._n_classes, parts.model.head.embedding_dim)
+        per_class = (weight for weight in stepper.loss.parameters() if weight.ndim in (2, 3))
+        proxies = next((weight for weight in per_class if (weight.shape[0], weight.shape[-1]) == ends), None)
         #: of the first learnable tensor of the loss with one or several vectors per class
-        self._proxies = next(
-            (
-                ProxyUsage(weight, stepper.optimiser, is_decayed=is_decayed)
-                for weight in stepper.loss.parameters()
-                if weight.ndim in (2, 3) and (weight.shape[0], weight.shape[-1]) == ends
-            ),
-            None,
-        )
+        self._proxies = None if proxies is None else ProxyUsage(proxies, stepper.optimiser, is_decayed=is_decayed)
 
     def after_batch(self, progress: "Progress", batch: Batch, loss: float, embeddings: torch.Tensor) -> None:
         """Look at the batch just trained on, already counted in `progress`."""
@@ -390,7 +374,6 @@ class Doctor:
             view = EmbeddingView(some, classes, normalise=self._parts.on_sphere)
             found = analyse(view, analyses=["hubness"])["hubness"].values
             hubness, largest_hub = found["hubness"], found["largest_hub"]
-        proxies = {} if self._proxies is None or not progress.epoch else self._proxies.judge()
         checkup = EpochCheck(
             epoch=progress.epoch,
             collapse=seen.kind,
@@ -398,7 +381,7 @@ class Doctor:
             dimensions=seen.effective_dimensions,
             hubness=hubness,
             largest_hub=largest_hub,
-            **proxies,
+            **({} if self._proxies is None or not progress.epoch else self._proxies.judge()),
         )
         progress.history.add_checkup(checkup)
 

@@ -17,7 +17,7 @@ from fairground.evaluation.metric_scores import metric_named
 from fairground.records import BatchTrained, Clock, EpochEnded, EpochRow, Finding, Listener, MeasuringStarted, Note
 from fairground.spec.run_spec import RunSpec
 from fairground.training import Assembled, Checkpoints, Doctor, History, ProcessGroup, Schedule, Snapshot, start_head
-from fairground.training.device import peak_device_memory
+from fairground.training.device import peak_device_memory, set_streams, stream_states
 from fairground.training.measure import analyse_train, measure
 
 #: what Roth et al. log of the training split after every epoch
@@ -99,15 +99,14 @@ class Training:
             self.doctor.load_tensors(watched)
         now = self.progress
         self.clock = Clock(now.started, now.seconds, now.cpu_seconds, now.peak_memory)
-        if (begun := self.progress.threads) != asked:
+        if (begun := now.threads) != asked:
             self.listen(Note(f"threads: {begun} as when the run began, not {asked}, which could change its results"))
             torch.set_num_threads(begun)
-        kind = self.parts.device.type
-        if (begun_on := self.progress.device) != kind:
-            note = f"begun on {begun_on} and continued on {kind}: not bit-identical to a run on one kind of device"
+        if (kind := self.parts.device.type) != now.device:
+            note = f"begun on {now.device} and continued on {kind}: not bit-identical to a run on one kind of device"
             self.listen(Note(note))
-            self.progress.notes.append(note)
-            self.progress.device = kind
+            now.notes.append(note)
+            now.device = kind
 
     def use_best(self) -> None:
         """Put the selected weights into the model; the last ones where nothing was selected."""
@@ -232,16 +231,19 @@ class Training:
             return {}
         with self._averaged():
             embeddings = self.embed(self.parts.split.train)
-        found: dict[str, dict[str, float]] = self.group.broadcast_object(
-            lambda: {name: dict(one.values) for name, one in analyse_train(self.parts, embeddings, MEASURES).items()}
-        )
-        return {name: value for values in found.values() for name, value in values.items()}
+
+        def find() -> dict[str, float]:
+            found = analyse_train(self.parts, embeddings, MEASURES)
+            return {name: value for one in found.values() for name, value in one.values.items()}
+
+        numbers: dict[str, float] = self.group.broadcast_object(find)
+        return numbers
 
     def _scores(self, embeddings: torch.Tensor, rows: np.ndarray) -> dict[str, float]:
-        found: dict[str, float] = self.group.broadcast_object(
+        scores: dict[str, float] = self.group.broadcast_object(
             lambda: dict(measure(self.parts, embeddings, rows).scores)
         )
-        return found
+        return scores
 
     def _averaged(self) -> AbstractContextManager[None]:
         """Put averaged weights into the model for a while, where the spec asks for them."""
@@ -249,13 +251,11 @@ class Training:
         return nullcontext() if average is None else average.in_place()
 
     def _save(self) -> None:
-        self.progress.seconds, self.progress.peak_memory = self.clock.seconds(), self.clock.peak()
-        self.progress.cpu_seconds, self.progress.peak_device_memory = (
-            self.clock.cpu_seconds(),
-            self.peak_device_memory(),
-        )
+        now, clock = self.progress, self.clock
+        now.seconds, now.cpu_seconds, now.peak_memory = clock.seconds(), clock.cpu_seconds(), clock.peak()
+        now.peak_device_memory = self.peak_device_memory()
         watched = {} if self.doctor is None else self.doctor.tensors()
-        self.checkpoints.save(self.progress.step, take_snapshot(self.parts, self.progress, watched))
+        self.checkpoints.save(now.step, take_snapshot(self.parts, now, watched))
 
 
 def take_snapshot(parts: Assembled, progress: Progress, watched: Mapping[str, torch.Tensor]) -> Snapshot:
@@ -275,18 +275,13 @@ def take_snapshot(parts: Assembled, progress: Progress, watched: Mapping[str, to
         "optimiser": slots,
         "sampler": drawing["sampler"],
         "generator": {**drawing["generator"], "miner": parts.stepper.generator.get_state()},
-        "global": {"state": torch.get_rng_state(), **_device_stream(parts.device)},
+        "global": stream_states(parts.device),
         "doctor": watched,
         "average": {} if parts.stepper.average is None else parts.stepper.average.state(),
     }
     tensors = {f"{group}/{name}": tensor for group, items in groups.items() for name, tensor in items.items()}
     others = {"optimiser": numbers, "scaler": parts.stepper.scaler.state_dict(), "content": dict(parts.content)}
     return Snapshot(tensors=tensors, values={**asdict(progress), **others})
-
-
-def _device_stream(device: torch.device) -> dict[str, torch.Tensor]:
-    """Return the state of a device's own random stream, which dropout draws from, under its kind; none of a CPU."""
-    return {} if device.type == "cpu" else {device.type: torch.get_device_module(device).get_rng_state(device)}
 
 
 def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Progress, Mapping[str, torch.Tensor]]:
@@ -301,9 +296,7 @@ def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Progress, Mapping[st
         parts.stepper.average.load_state(groups["average"])
     parts.loader.load_state(groups)
     parts.stepper.generator.set_state(groups["generator"]["miner"])
-    torch.set_rng_state(groups["global"]["state"])
-    if parts.device.type in groups["global"]:
-        torch.get_device_module(parts.device).set_rng_state(groups["global"][parts.device.type], parts.device)
+    set_streams(parts.device, groups["global"])
     optimiser = parts.stepper.optimiser
     state = {int(index): dict(slots) for index, slots in snapshot.values["optimiser"].items()}
     weights = [weight for group in optimiser.param_groups for weight in group["params"]]

@@ -78,16 +78,13 @@ def _outside_optimiser(spec: OptimiserSpec, groups: list[dict[str, Any]]) -> tor
 
 def require_weights(spec: RunSpec, model: EmbeddingModel, loss: torch.nn.Module) -> None:
     """Refuse to train where nothing can learn, such as ready-made features with no head."""
-    require(
-        bool(_trainable(model) + _trainable(loss)) or spec.training.epochs == 0,
-        f"trunk {spec.trunk.name} with head {spec.head.name} has no weights to train; choose head=linear, or set "
-        "training.epochs=0 to evaluate the features as they are",
-    )
-    require(
-        spec.optimiser.frozen_trunk_epochs == 0 or bool(_trainable(model.head) + _trainable(loss)),
-        f"optimiser.frozen_trunk_epochs leaves nothing to train: head {spec.head.name} and loss {spec.loss.name} have "
-        "no weights; choose head=linear",
-    )
+    complaint = f"trunk {spec.trunk.name} with head {spec.head.name} has no weights to train"
+    advice = "choose head=linear, or set training.epochs=0 to evaluate the features as they are"
+    can_train = bool(_trainable(model) + _trainable(loss)) or spec.training.epochs == 0
+    require(can_train, f"{complaint}; {advice}")
+    without = f"head {spec.head.name} and loss {spec.loss.name} have no weights; choose head=linear"
+    can_train = spec.optimiser.frozen_trunk_epochs == 0 or bool(_trainable(model.head) + _trainable(loss))
+    require(can_train, f"optimiser.frozen_trunk_epochs leaves nothing to train: {without}")
 
 
 def _trainable(module: torch.nn.Module) -> list[torch.nn.Parameter]:

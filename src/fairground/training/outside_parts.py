@@ -38,10 +38,9 @@ class ExternalLoss(Loss):
         with own_randomness(generator):
             arguments = (embeddings, labels) if tuples is None else (embeddings, labels, tuple(tuples))
             value: Tensor = self.module(*arguments)
+        got = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
         is_number = isinstance(value, Tensor) and value.numel() == 1
-        if not is_number:
-            got = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
-            require(False, f"{_called(self.module)} must return one number; got {got}")
+        require(is_number, f"{_called(self.module)} must return one number; got {got}")
         return value.reshape(())
 
 
@@ -54,10 +53,8 @@ class ExternalMiner(Miner):
     def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Tuples:
         with own_randomness(generator):
             found = self.module(embeddings, labels)
-        require(
-            isinstance(found, tuple) and len(found) in (3, 4),
-            f"{_called(self.module)} must return 3 index vectors (triplets) or 4 (pairs)",
-        )
+        is_right = isinstance(found, tuple) and len(found) in (3, 4)
+        require(is_right, f"{_called(self.module)} must return 3 index vectors (triplets) or 4 (pairs)")
         return Triplets(*found) if len(found) == 3 else Pairs(*found)
 
 
@@ -81,15 +78,11 @@ class ExternalTrunk(Trunk):
     def _probed(self, channels: int) -> int:
         # A transform may give another number of channels than the data have.
         sizes = [(channels,), *((c, side, side) for c in dict.fromkeys((channels, 3, 1)) for side in _SIDES)]
-        for size in sizes:
-            width = _width(self, size)
-            if width:
-                return width
-        name = type(self.stages[0]).__name__
-        raise InputError(
-            f"trunk {name} gave no feature vectors (n, d) for images of {channels}, 3 and 1 channels and sides of "
-            f"{', '.join(map(str, sorted(_SIDES)))}; set its attribute n_features to the width of its vectors"
-        )
+        width = next((found for size in sizes if (found := _width(self, size))), 0)
+        tried = f"for images of {channels}, 3 and 1 channels and sides of {', '.join(map(str, sorted(_SIDES)))}"
+        refusal = f"trunk {type(self.stages[0]).__name__} gave no feature vectors (n, d) {tried}"
+        require(width > 0, f"{refusal}; set its attribute n_features to the width of its vectors")
+        return width
 
 
 class ExternalHead(Head):
@@ -138,10 +131,8 @@ class ExternalSampler(BatchSampler):
         rows = rows[: len(rows) // self.batch_size * self.batch_size].long().cpu()
         require(len(rows) > 0, f"sampler {name} gives fewer rows per pass than {wanted}")
         is_inside = int(rows.min()) >= 0 and int(rows.max()) < self._n_rows
-        advice = (
-            f"rows are those of the training split, 0 to {self._n_rows - 1}: give the class, or a function of labels"
-        )
-        require(is_inside, f"sampler {name} gives row {int(rows.max())}; {advice}")
+        advice = f"are those of the training split, 0 to {self._n_rows - 1}: give the class, or a function of labels"
+        require(is_inside, f"sampler {name} gives row {int(rows.max())}; rows {advice}")
         return rows.reshape(-1, self.batch_size)
 
 
@@ -167,8 +158,7 @@ class ExternalTransform(Transform):
         self, change: Callable[[Any], Any], images: Images, rows: np.ndarray, generator: torch.Generator
     ) -> Tensor:
         if images.is_picture:
-            whole = 2**30
-            items: Any = for_each(lambda row: shrunk_picture(images, row, whole)[0], rows.tolist())
+            items: Any = for_each(lambda row: shrunk_picture(images, row, side=2**30)[0], rows.tolist())
         else:
             items = images.take(rows)
         with own_randomness(generator):

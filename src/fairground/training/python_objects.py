@@ -56,13 +56,10 @@ def object_notes(spec: RunSpec) -> list[str]:
     """Say what the Python objects of a spec mean for its run."""
     names = {key: part.name for key in (*ROOM_OF, "optimiser") if (part := getattr(spec, key)) is not None}
     found = [f"{key} {name}" for key, name in names.items() if name.startswith("object:")]
-    if not found:
-        return []
+    end = "the same call of fg.train finds and resumes this run; the command line cannot"
     if any(_UNREAD.strip("_") in name for name in found):
         end = "the content of one cannot be read, so this run cannot be shared or resumed elsewhere"
-    else:
-        end = "the same call of fg.train finds and resumes this run; the command line cannot"
-    return [f"made of Python objects ({', '.join(found)}): {end}"]
+    return [f"made of Python objects ({', '.join(found)}): {end}"] if found else []
 
 
 def copied(thing: Any) -> Any:

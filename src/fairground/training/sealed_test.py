@@ -23,11 +23,8 @@ class SealedRows:
         self._ended_by = how
 
     def open(self) -> np.ndarray:
-        require(
-            self._ended_by is not None,
-            "the test split is sealed until training and selection are over; measure on validation instead",
-            SealError,
-        )
+        refusal = "the test split is sealed until training and selection are over; measure on validation instead"
+        require(self._ended_by is not None, refusal, SealError)
         if self._witness is not None:
             self._witness(f"test split opened ({len(self._rows)} images) after {self._ended_by}")
         return self._rows

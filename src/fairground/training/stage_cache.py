@@ -1,16 +1,10 @@
 """Outputs of frozen stages on disk, by view and row, filled by many processes at once.
 
-A folder `<key>` has `index.json` and the rows of each view (see `CachedRows`): the numbers of each image of the data
-set, channels last. Work is divided into chunks of rows; the process that has a chunk's lock computes it.
-
-A float16 has 11 significant bits: what is kept differs from what was computed by at most 1 part in 2048, or by 3e-8
-where numbers are that small.
-
-A run trains on some augmented views of each image and is evaluated on one plain view. View v of an image has its own
-random stream, named by v and the image's row: it is the same in every run, split and fold of the same data, so all of
-them share one cache, and a run with more views computes only those that are new. The run's seed decides which view each
-step sees. Images go through the network in groups of one fixed size, because the rounding of a convolution depends on
-the size of its batch: results are bit-identical from one process or many, killed or not.
+A folder `<key>` has `index.json` and the rows of each view (see `CachedRows`), as halves: they differ from what was
+computed by at most 1 part in 2048. View v of an image has its own random stream, named by v and the image's row, so
+that all runs, splits and folds of the same data share one cache. The run's seed decides which view each step sees.
+Images go through the network in groups of one fixed size, because the rounding of a convolution depends on the size of
+its batch: results are bit-identical from one process or many, killed or not.
 """
 
 import hashlib
@@ -84,16 +78,12 @@ class StageCache:
 
     def write(self, view: str, rows: np.ndarray, outputs: Tensor) -> None:
         shape = tuple(outputs.shape[1:])
-        require(
-            shape == self.shape,
-            f"the frozen stages give {shape} for training images but {self.shape} for evaluation, and a cache has one "
-            "shape; let the transform make one size of both, or set training.views=0",
-        )
+        complaint = f"the frozen stages give {shape} for training images but {self.shape} for evaluation"
+        advice = "let the transform make one size of both, or set training.views=0"
+        require(shape == self.shape, f"{complaint}, and a cache has one shape; {advice}")
         kept = outputs.to(getattr(torch, self.numbers))
-        require(
-            bool(torch.isfinite(kept).all()),
-            f"the frozen stages give numbers that {self.numbers} cannot represent; set training.views=0",
-        )
+        refusal = f"the frozen stages give numbers that {self.numbers} cannot represent; set training.views=0"
+        require(bool(torch.isfinite(kept).all()), refusal)
         blocks = (kept.permute(0, 2, 3, 1) if kept.ndim == 4 else kept).contiguous().cpu().numpy()
         self.view(view).write(rows.tolist(), [block.tobytes() for block in blocks])
 

@@ -8,7 +8,7 @@ import torch
 from fairground import contracts
 from fairground.contracts import Batch, Loss, Miner, Mixing
 from fairground.errors import DivergedError
-from fairground.training import ALONE, EmbeddingModel, ProcessGroup, WeightAverage, cached_backward, divergence_cause
+from fairground.training import ALONE, EmbeddingModel, ProcessGroup, WeightAverage, cached_backward
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,3 +84,11 @@ class Stepper:
         value: torch.Tensor = self.loss(embeddings, labels, tuples, generator=self.generator)
         self.losses.append((None if tuples is None else tuples.size, value.detach()))
         return value
+
+
+def divergence_cause(embeddings: torch.Tensor, number: float) -> str:
+    """Say whether the network or the loss is the cause, because that decides the remedy."""
+    if not bool(torch.isfinite(embeddings).all()):
+        return f"the loss is {number}: the network's output is not finite; the learning rate is probably too high"
+    finite = f"although the embeddings are finite (largest norm {float(embeddings.norm(dim=1).max()):.3g})"
+    return f"the loss is {number} {finite}: a scale, margin or temperature of the loss is probably too extreme"

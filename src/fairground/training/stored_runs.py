@@ -69,15 +69,12 @@ def evaluate_stored(
     scores = dict(evaluate_in_detail(view, list(metrics or asked.metrics), lone=asked.lone).scores)
     # With other content, and where each metric has its own best epoch, other scores are no contradiction.
     if record is not None and asked.report == "selected" and not changes_in(record.content, parts.content):
-        stored = {metric: record.score(metric, split) for metric in scores}
-        other = [
-            f"{m} {scores[m]:.4g} instead of {old:.4g}"
-            for m, old in stored.items()
-            if old is not None and abs(old - scores[m]) > MOST_APART
-        ]
-        if other:
-            store.note_event("disagreement", name, f"measured again on {split}: {', '.join(other)}")
-            told = f"the scores of run {name} on {split} contradict its record: {', '.join(other)}"
+        pairs = ((metric, new, record.score(metric, split)) for metric, new in scores.items())
+        apart = [pair for pair in pairs if pair[2] is not None and abs(pair[2] - pair[1]) > MOST_APART]
+        if apart:
+            told = ", ".join(f"{metric} {new:.4g} instead of {old:.4g}" for metric, new, old in apart)
+            store.note_event("disagreement", name, f"measured again on {split}: {told}")
+            told = f"the scores of run {name} on {split} contradict its record: {told}"
             warnings.warn(told, DamageWarning, stacklevel=2)
     return scores
 
@@ -89,19 +86,13 @@ def ensemble_job(job: Mapping[str, Any], tell: object = None) -> dict[str, Any]:
     found = []
     for name in names:
         folder = RunFolder(Path(job["home"]), name)
-        require(
-            folder.embeddings.is_file(),
-            f"run {name} left no embeddings under {folder.root}; several machines need a --home they share",
-            DataError,
-        )
+        refusal = f"run {name} left no embeddings under {folder.root}; several machines need a --home they share"
+        require(folder.embeddings.is_file(), refusal, DataError)
         arrays = read_arrays(folder.embeddings, ["embeddings", "rows"])
         found.append((arrays["embeddings"], arrays["rows"]))
     rows = found[0][1]
-    require(
-        all(np.array_equal(rows, other) for _, other in found),
-        f"the runs {', '.join(names)} tested on different images, so that they cannot be joined",
-        DataError,
-    )
+    refusal = f"the runs {', '.join(names)} tested on different images, so that they cannot be joined"
+    require(all(np.array_equal(rows, other) for _, other in found), refusal, DataError)
     parts = assemble(run_from_plain(job["spec"]), device=torch.device("cpu"))
     joined = concatenate([torch.from_numpy(of_one) for of_one, _ in found], normalise=parts.on_sphere)
     scores = measure(parts, torch.as_tensor(joined), rows).scores
@@ -116,15 +107,10 @@ def missing_place(data: ComponentSpec) -> str:
 
 def read_profile(folder: RunFolder, place: str) -> InputProfile:
     """Return the profile of a run whose data is no longer at `place`."""
-    path = folder.inputs
-    require(
-        path.is_file(),
-        f"the data of run {folder.name} is no longer at '{place}', and the run did not note what its network takes; "
-        "put the data back",
-        StoreError,
-    )
-    data = read_json(path, error=StoreError)
+    told = f"the data of run {folder.name} is no longer at '{place}', and the run did not note what its network takes"
+    require(folder.inputs.is_file(), f"{told}; put the data back", StoreError)
+    data = read_json(folder.inputs, error=StoreError)
     shape = data["preprocessing"]
     preprocessing = Preprocessing(**{**shape, "mean": tuple(shape["mean"]), "deviation": tuple(shape["deviation"])})
-    size = None if data["size"] is None else (int(data["size"][0]), int(data["size"][1]))
-    return InputProfile(**{**data, "size": size, "classes": tuple(data["classes"]), "preprocessing": preprocessing})
+    size, classes = data["size"] and tuple(data["size"]), tuple(data["classes"])
+    return InputProfile(**{**data, "size": size, "classes": classes, "preprocessing": preprocessing})

@@ -80,11 +80,11 @@ def convert_batch_norms(model: nn.Module, device: torch.device) -> None:
             if isinstance(norm, _BatchNorm) and norm.training:
                 joined_on = dict(norm.named_children())
                 with_activation = type(norm).__module__.startswith("timm.") and [*joined_on] == ["drop", "act"]
-                require(
-                    (type(norm) in plain or with_activation) and norm.track_running_stats,
-                    f"'{name}.{key}' is a {type(norm).__name__}, which cannot take its statistics from all processes; "
-                    "set training.freeze_batch_norm=stats, or train in one process",
+                is_known = (type(norm) in plain or with_activation) and norm.track_running_stats
+                refusal = (
+                    f"'{name}.{key}' is a {type(norm).__name__}, which cannot take its statistics from all processes"
                 )
+                require(is_known, f"{refusal}; set training.freeze_batch_norm=stats, or train in one process")
                 made = SyncBatchNorm if with_activation else kind
                 shared = made(norm.num_features, norm.eps, norm.momentum, norm.affine)
                 for part, module in joined_on.items():

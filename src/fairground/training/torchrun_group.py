@@ -2,11 +2,9 @@
 
     torchrun --nproc-per-node 2 -m fairground train loss=triplet
 
-What a run asks its group for is all that differs between one process and many. Of many, every process draws the same
-batch from a sampler in the same state and embeds its own share. The embeddings are gathered, with gradient, and every
-process mines and computes the whole loss of the whole batch: so miners, memories, proxies and samplers are the same
-everywhere and need not know. Gradients are then averaged over the processes. Only the leader writes files; evaluation
-is divided by rows.
+Every process draws the same batch and embeds its share. The embeddings are gathered, with gradient, and every process
+computes the whole loss: so miners, memories, proxies and samplers are the same everywhere and need not know. Gradients
+are then averaged. Only the leader writes files; evaluation is divided by rows.
 """
 
 import json
@@ -147,12 +145,9 @@ class TorchrunGroup(ProcessGroup):
         flat /= self.size
         own, number = map(float, torch.stack([value.detach(), flat[0]]).tolist())
         # NaN is not a disagreement: all processes then see that the run diverged.
-        require(
-            not abs(number - own) > 1e-3 * max(1.0, abs(own)),
-            f"the processes disagree about the loss: process {self.rank} has {own}, all together {number}; "
-            "do they run the same code on the same data?",
-            FairgroundError,
-        )
+        told = f"the processes disagree about the loss: process {self.rank} has {own}, all together {number}"
+        does_agree = not abs(number - own) > 1e-3 * max(1.0, abs(own))
+        require(does_agree, f"{told}; do they run the same code on the same data?", FairgroundError)
         means = torch.split(flat, [tensor.numel() for tensor in averaged])
         for gradient, mean in zip(averaged[1:], means[1:], strict=True):
             gradient.copy_(mean.view(gradient.shape))
