@@ -13,13 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, nullcontext
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from fairground.errors import FairgroundError, InputError, StoreError, require
 
 _TEMPORARY = ".tmp"
 _DIGEST = '{"sha256":"%s","body":'
-_DIGEST_LENGTH = len(_DIGEST % ("0" * 64))
 
 
 def shown(name: Path | str) -> str:
@@ -165,19 +164,26 @@ def read_csv(path: Path, *, error: type[FairgroundError] = InputError) -> CsvTab
     return CsvTable(columns, rows, lines)
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn errors of the disk inside the block into a sentence that names the path."""
+    try:
+        yield
+    except OSError as failure:
+        raise StoreError(cannot_write(path, failure)) from failure
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that a reader, or a kill at any moment, finds the old content or the new one."""
     # In the same folder: a rename is atomic only within one file system.
     temporary = path.parent / f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{_TEMPORARY}"
-    try:
+    with writing(path):
         is_replaceable = path.is_file() or not path.exists()
         require(is_replaceable, f"cannot write {shown(path)}: it is a folder or a device, not a file", StoreError)
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with temporary.open("xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+                write_to_disk(file, data)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
@@ -185,8 +191,22 @@ def write_atomically(path: Path, data: bytes) -> None:
             handle = os.open(path.parent, os.O_RDONLY)
             os.fsync(handle)
             os.close(handle)
-    except OSError as failure:
-        raise StoreError(cannot_write(path, failure)) from failure
+
+
+def append_line(path: Path, entry: Mapping[str, Any]) -> None:
+    """Append a JSON object as one line, on a new line even where a full disk cut the last one short."""
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab+") as file:
+            is_torn = file.tell() > 0 and file.seek(-1, os.SEEK_END) >= 0 and file.read() != b"\n"
+            write_to_disk(file, ("\n" * is_torn + json.dumps(entry, allow_nan=False) + "\n").encode())
+
+
+def write_to_disk(file: IO[bytes], data: bytes) -> None:
+    """Write, and return when the disk has it."""
+    file.write(data)
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def put_away(folder: Path, *names: str) -> None:
@@ -216,7 +236,7 @@ def read_with_digest(path: Path) -> dict[str, Any]:
 
 
 def parse_with_digest(data: bytes, path: Path) -> dict[str, Any]:
-    body = data[_DIGEST_LENGTH:-1]
+    body = data[len(_DIGEST % ("0" * 64)) : -1]
     is_whole = data == (_DIGEST % hashlib.sha256(body).hexdigest()).encode() + body + b"}"
     require(is_whole, f"{shown(path)} does not match its checksum", StoreError)
     return parse_json(body, shown(path), error=StoreError)
@@ -245,12 +265,12 @@ def held(path: Path, what: str, *, patience: float = 0.0) -> Iterator[None]:
     import filelock  # slow to import
 
     lock = filelock.FileLock(path, thread_local=False)
-    try:
-        lock.acquire(timeout=patience)
-    except filelock.Timeout as error:
-        raise LockedError(f"{what} is being worked on by another process: wait for it or stop it") from error
-    except OSError as error:
-        raise StoreError(cannot_write(path, error)) from error
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=patience)
+        except filelock.Timeout as error:
+            raise LockedError(f"{what} is being worked on by another process: wait for it or stop it") from error
     try:
         yield
     finally:

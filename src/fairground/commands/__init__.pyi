@@ -16,7 +16,6 @@ from fairground.commands.demo import METHODS
 from fairground.commands.embed import DATA_HELP
 from fairground.commands.embed import MODEL_HELP
 from fairground.commands.embed import SkipUnreadable
-from fairground.commands.embed import Tell
 from fairground.commands.embed import readable_inputs
 from fairground.commands.evaluate import Split
 from fairground.commands.index import IndexFolder
@@ -55,9 +54,7 @@ from fairground.commands.options import Workers
 from fairground.commands.options import executor_of
 from fairground.commands.options import seconds_of
 from fairground.commands.options import split_names
-from fairground.commands.progress import OnRecord
 from fairground.commands.progress import WIDE
-from fairground.commands.progress import Watch
 from fairground.commands.progress import counted
 from fairground.commands.progress import race_progress
 from fairground.commands.progress import shown
@@ -141,7 +138,6 @@ __all__ = [
     "Metric",
     "Metrics",
     "NodeWait",
-    "OnRecord",
     "Overrides",
     "Quiet",
     "RecommendResult",
@@ -155,11 +151,9 @@ __all__ = [
     "Split",
     "StudyAgain",
     "StudyResult",
-    "Tell",
     "Threads",
     "Verbatim",
     "WIDE",
-    "Watch",
     "WithDoctor",
     "WorkerThreads",
     "Workers",

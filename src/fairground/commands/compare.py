@@ -1,6 +1,7 @@
 """Compare methods: whether one is better than another, and whether they may be compared at all."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,9 +123,10 @@ def comparison_of(
     shown = {record.name for row in result.imported for record in row.method.records}
     if others := _names_of_data(record for record in records if record.is_imported and record.name not in shown):
         hints.append(f"imported results on other data sets are left out: {', '.join(others)}")
-    for finished in (Store(home).names_by_method(state="done") for home in homes):
+    for finished in (Store(home).summaries(state="done") for home in homes):
+        others_of = Counter(run.method for run in finished if run.name not in named)
         for method in dict.fromkeys(record.method for record in records):
-            if n := len(set(finished.get(method, ())) - named):
+            if n := others_of[method]:
                 hints.append(f"{n} more finished of a method in the table: name it by its hash, {method}, for all")
     return MethodComparison(result=result, hints=tuple(hints))
 

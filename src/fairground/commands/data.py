@@ -8,15 +8,12 @@ from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from fairground import deploy, loading, reporting, training
+from fairground import audit, deploy, loading, reporting, training
 from fairground.commands import Answer, AnyPath, Quiet, Verbatim, counted, data_overrides, options_of
 from fairground.errors import DataError, require
-from fairground.spec import declared, find, load_run, nearest, parse_overrides
-
-if TYPE_CHECKING:
-    from fairground.audit import Audit, AuditRows, Copies, LabelSuspect
+from fairground.spec import data_name, declared, find, load_run, nearest, parse_overrides
 
 #: unreadable files and suspects printed, and images per class next to a suspect on the page
 _UNREADABLE_SHOWN, _SUSPECTS_SHOWN, _EXAMPLES = 20, 10, 4
@@ -55,16 +52,10 @@ def check(
     changes = parse_overrides(words)
     spec = load_run(overrides={**data_overrides(path, dataset), **changes})
     split = spec.split if any(key.partition(".")[0] == "split" for key in changes) else None
-    from fairground.audit import audit, label_errors
-    from fairground.spec.run_names import data_name
-
     with counted("looking at images", is_quiet=quiet) as tell:
-        found, rows = audit.audit_in_detail(
-            training.build("data", spec.data), split, lambda done, of: tell("", done, of)
-        )
-        suspects = None
-        if labels or page is not None:
-            suspects = label_errors.label_suspects(rows, partial(tell, "judging labels"))
+        found, rows = audit.audit_in_detail(training.build("data", spec.data), split, partial(tell, ""))
+        is_judged = labels or page is not None
+        suspects = audit.label_suspects(rows, partial(tell, "judging labels")) if is_judged else None
     written = []
     if csv is not None:
         written.append(f"wrote {csv}: {audit.write_findings(rows, suspects or (), csv):,} findings")
@@ -91,7 +82,7 @@ def check(
     return Answer({**asdict(found), "label_suspects": named}, lines(), failure, 1 if failure else 0)
 
 
-def _lines(found: "Audit", name: str) -> Iterator[str]:
+def _lines(found: "audit.Audit", name: str) -> Iterator[str]:
     sizes, shapes = found.class_sizes, found.image_sizes
     yield f"{name}: {found.n_images} images of {found.n_classes} classes"
     for part, (images, classes) in found.parts.items():
@@ -124,18 +115,16 @@ def _lines(found: "Audit", name: str) -> Iterator[str]:
     yield from (f"  note: {note}" for note in notes)
 
 
-def _copies(what: str, copies: "Copies") -> Iterator[str]:
+def _copies(what: str, copies: "audit.Copies") -> Iterator[str]:
     across = f"{copies.across_parts} of them across parts, {copies.across_classes} across classes"
     yield f"  {what}: {copies.images} images, {across}"
     for first, second in copies.examples:
         yield f"    '{first}' and '{second}'"
 
 
-def _suspect_lines(suspects: Sequence["LabelSuspect"], n_images: int) -> Iterator[str]:
-    from fairground.audit.label_errors import weakness
-
+def _suspect_lines(suspects: Sequence["audit.LabelSuspect"], n_images: int) -> Iterator[str]:
     yield f"  suspect labels: {len(suspects):,} of {n_images:,} images are nearer to another class than to their own"
-    if weak := weakness(len(suspects), n_images):
+    if weak := audit.weakness(len(suspects), n_images):
         yield f"    ({weak})"
     for one in suspects[:_SUSPECTS_SHOWN]:
         name, label, suggested = map(reporting.clean, (one.name, one.label, one.suggested))
@@ -144,30 +133,24 @@ def _suspect_lines(suspects: Sequence["LabelSuspect"], n_images: int) -> Iterato
         yield f"    and {len(suspects) - _SUSPECTS_SHOWN:,} more: --page shows them, --csv lists all"
 
 
-def _write_page(rows: "AuditRows", suspects: Sequence["LabelSuspect"], out: Path) -> Path:
-    import numpy as np
-
-    from fairground.audit.label_errors import weakness
-
-    table = rows.table
-    is_sound = np.ones(len(table.labels), bool)
-    is_sound[[one.row for one in suspects]] = False
-    is_sound[list(rows.scans.faults)] = False
+def _write_page(rows: "audit.AuditRows", suspects: Sequence["audit.LabelSuspect"], out: Path) -> Path:
+    table, unsound = rows.table, {*(one.row for one in suspects), *rows.scans.faults}
 
     def shown(row: int) -> dict[str, object]:
         return {"name": rows.names[row], "picture": deploy.thumbnail(table.images, row)}
 
     def examples(name: str) -> dict[str, object]:
-        chosen = np.flatnonzero((table.labels == table.class_names.index(name)) & is_sound)[:_EXAMPLES]
-        return {"name": name, "pictures": [shown(int(row)) for row in chosen]}
+        members = (table.labels == table.class_names.index(name)).nonzero()[0].tolist()
+        sound = [row for row in members if row not in unsound]
+        return {"name": name, "pictures": [shown(row) for row in sound[:_EXAMPLES]]}
 
     first = [
         {**shown(one.row), "own": examples(one.label), "suggested": examples(one.suggested)}
         for one in suspects[: reporting.MOST]
     ]
-    n_images = len(rows.readable)
-    weak = weakness(len(suspects), n_images)
-    return reporting.write_suspects(first, n_found=len(suspects), n_images=n_images, weakness=weak, out=out)
+    n_found, n_images = len(suspects), len(rows.readable)
+    weak = audit.weakness(n_found, n_images)
+    return reporting.write_suspects(first, n_found=n_found, n_images=n_images, weakness=weak, out=out)
 
 
 def get_data(

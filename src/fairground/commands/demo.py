@@ -1,20 +1,19 @@
 """`fairground demo`: compare four methods on the embedded icons, ending in a table, a picture and a page."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from fairground.commands import HOME, Answer, Device, Home, Quiet, Verbatim, executor_of
-
-if TYPE_CHECKING:
-    from fairground.spec.settings import Overrides
+from fairground.commands import HOME, Answer, Device, Home, Quiet, Verbatim, executor_of, run_specs
+from fairground.reporting import ResultTable, RunSet, build_page, picture, table_formats
+from fairground.spec import Overrides, load_run, method_of, name_of
 
 #: the overrides of each method; everything else is the same
-METHODS: "dict[str, Overrides]" = {
+METHODS: dict[str, Overrides] = {
     "contrastive": {"loss": "contrastive"},
     "triplet": {"loss": "triplet", "loss.margin": 0.2, "miner": "distance_weighted"},
     "multi-similarity": {"loss": "multi_similarity"},
     "proxy-anchor": {"loss": "proxy_anchor", "optimiser.loss_lr": 0.05},
 }
-BUDGET: "Overrides" = {"training.epochs": 3, "training.batches_per_epoch": 50}
+BUDGET: Overrides = {"training.epochs": 3, "training.batches_per_epoch": 50}
 
 
 def demo(
@@ -30,11 +29,6 @@ def demo(
 
     Example: fairground demo --seeds 5 --workers 4
     """
-    from fairground.commands.study import run_specs
-    from fairground.reporting import ResultTable, RunSet, build_page, picture
-    from fairground.reporting.table_formats import text
-    from fairground.spec import load_run, method_of, name_of
-
     # Seed by seed, so that an early look at the page compares all methods.
     specs, names = [], {}
     for seed in range(seeds):
@@ -47,7 +41,7 @@ def demo(
     page = build_page(runs, out=home / "demo" / "report.html")
     image = picture(records, home / "demo" / "demo.png", names=names)
     lines = [
-        Verbatim(text(ResultTable.from_records(records, names=names))),
+        Verbatim(table_formats.text(ResultTable.from_records(records, names=names))),
         Verbatim(f"picture: {image.absolute()}\npage:    {page.absolute()}  (open it in any browser)"),
     ]
     return Answer({"page": str(page), "picture": str(image), "runs": [record.name for record in records]}, lines)

@@ -4,13 +4,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from fairground import deploy
 from fairground.commands import HOME, Answer, Device, Home, Quiet, counted
-
-if TYPE_CHECKING:
-    from fairground.deploy.inputs import EmbeddingInputs
+from fairground.errors import DataError
 
 MODEL_HELP = "A run's name (or enough of its hash), or a folder that `fairground export` wrote."
 DATA_HELP = "A folder of images (class folders or loose), a table, one image, a file of features, or `icons`."
@@ -19,7 +17,6 @@ SkipUnreadable = Annotated[
     "--skip-unreadable",
     "Leave out pictures that cannot be read, and name them in what is written. Decodes every picture twice.",
 ]
-Tell = Callable[[str, int, int], None]
 
 
 def embed(
@@ -52,13 +49,11 @@ def embed(
 @contextmanager
 def readable_inputs(
     data: str, title: str, *, is_quiet: bool, skip_unreadable: bool
-) -> Iterator[tuple["EmbeddingInputs", Tell]]:
+) -> Iterator[tuple["deploy.EmbeddingInputs", Callable[[str, int, int], None]]]:
     """Yield what is to be embedded, and what shows the progress.
 
     Unreadable images are left out and named if `skip_unreadable`; otherwise the first one is refused with all others.
     """
-    from fairground.errors import DataError
-
     inputs = deploy.read_inputs(data)
     with counted(title, is_quiet=is_quiet) as tell:
 

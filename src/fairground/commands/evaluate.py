@@ -2,16 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
-from fairground import records, reporting, studies, training
+from fairground import records, reporting, spec, studies, training
 from fairground.commands import HOME, Answer, Device, Home, Metrics, Quiet, spinner, split_names
 from fairground.errors import require
-
-if TYPE_CHECKING:
-    from fairground.records.record import RunRecord
-    from fairground.spec.study_spec import StudySpec
-    from fairground.studies.run_study import JobResult
 
 Split = Literal["validation", "test"]
 
@@ -37,23 +32,20 @@ def evaluate(
         return _evaluate_study(study, home, split=split, metrics=asked, is_joined=ensemble, device=device)
     require(not ensemble, f"--ensemble is for studies, and there is no study '{run}' in {home}")
     with spinner(f"measuring on the {split} split", is_quiet=quiet):
-        scores = training.evaluate_stored(
-            home, records.resolve_run(home, run), split=split, metrics=asked, device=device
-        )
+        name = records.resolve_run(home, run)
+        scores = training.evaluate_stored(home, name, split=split, metrics=asked, device=device)
     return Answer(scores, [f"{split} {name}  {reporting.with_unit(name, value)}" for name, value in scores.items()])
 
 
 def _evaluate_study(
-    study: "StudySpec", home: Path, *, split: Split, metrics: Sequence[str] | None, is_joined: bool, device: str
+    study: "spec.StudySpec", home: Path, *, split: Split, metrics: Sequence[str] | None, is_joined: bool, device: str
 ) -> Answer:
-
     # Refuses while the test split is sealed: the final models exist only after selection.
     results = studies.results_so_far(study, home=home)
     if split == "test":
-        studies.Seal(records.Store(home), study).note_opening(
-            f"evaluated again, metrics {', '.join(metrics or ['as asked'])}"
-        )
-    found: list[tuple[JobResult, dict[str, list[dict[str, float]]]]] = []
+        why = f"evaluated again, metrics {', '.join(metrics or ['as asked'])}"
+        studies.Seal(records.Store(home), study).note_opening(why)
+    found: list[tuple[studies.JobResult, dict[str, list[dict[str, float]]]]] = []
     for result in results:
         n_folds = len(result.job.study.folds.used)
         starts = range(0, len(result.runs) - n_folds + 1, n_folds)
@@ -77,7 +69,7 @@ def _evaluate_study(
 
 
 def _scores(
-    runs: Sequence["RunRecord"], home: Path, split: Split, metrics: Sequence[str] | None, device: str
+    runs: Sequence["records.RunRecord"], home: Path, split: Split, metrics: Sequence[str] | None, device: str
 ) -> dict[str, float]:
     """Return the scores of one repeat, averaged over its folds."""
     if metrics is None:
@@ -87,9 +79,9 @@ def _scores(
     return {metric: sum(one[metric] for one in each) / len(each) for metric in each[0]}
 
 
-def _joined_scores(runs: Sequence["RunRecord"], home: Path, metrics: Sequence[str] | None) -> dict[str, float]:
+def _joined_scores(runs: Sequence["records.RunRecord"], home: Path, metrics: Sequence[str] | None) -> dict[str, float]:
     """Return the scores of one repeat with its fold models joined."""
-    spec: dict[str, Any] = dict(runs[0].spec)
+    asked: dict[str, Any] = dict(runs[0].spec)
     if metrics is not None:
-        spec["evaluation"] = {**spec["evaluation"], "metrics": list(metrics), "select_by": metrics[0]}
-    return dict(training.ensemble_job({"runs": [run.name for run in runs], "home": str(home), "spec": spec})["scores"])
+        asked["evaluation"] = {**asked["evaluation"], "metrics": list(metrics), "select_by": metrics[0]}
+    return dict(training.ensemble_job({"runs": [run.name for run in runs], "home": str(home), "spec": asked})["scores"])

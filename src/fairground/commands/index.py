@@ -2,14 +2,11 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from fairground import deploy
 from fairground.commands import HOME, Answer, Device, Home, Quiet
 from fairground.commands.embed import DATA_HELP, MODEL_HELP, SkipUnreadable, readable_inputs
-
-if TYPE_CHECKING:
-    from fairground.deploy.index_folder import IndexChange
 
 IndexFolder = Annotated[Path, "INDEX", "A folder that `fairground index` wrote."]
 
@@ -66,7 +63,7 @@ def remove(
     return _changed(folder, deploy.remove_from_index(folder, ids=ids or (), names=path or ()))
 
 
-def _changed(folder: Path, change: "IndexChange") -> Answer:
+def _changed(folder: Path, change: "deploy.IndexChange") -> Answer:
     lines = [f"{folder}: {change.added:,} added, {change.removed:,} removed; {change.n:,} rows"]
     if change.has_dropped_classes:
         lines.append("  their classes are left out: the index has none")

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from fairground import comparison, records, reporting
 from fairground.commands import HOME, Answer, Home, aligned, home_argument
+from fairground.spec import OWN_DATA, ROOMS, data_name, list_room, method_name, protocol_names
 
 
 def list_things(
@@ -17,8 +18,6 @@ def list_things(
 
     Examples: fairground list · fairground list losses · fairground list runs
     """
-    from fairground.spec import ROOMS, list_room, protocol_names
-
     if room == "runs":
         return list_runs(home)
     if room is None:
@@ -39,8 +38,6 @@ def list_runs(home: Home = HOME) -> Answer:
 
     Examples: fairground runs · fairground runs list
     """
-    from fairground.spec.run_names import OWN_DATA, data_name, method_name
-
     store = records.Store(home)
     runs = {run.name: run for run in store.summaries()}
     others = records.folder_names(home) - runs.keys()

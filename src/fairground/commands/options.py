@@ -4,17 +4,13 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
+from fairground.commands import AnyPath
 from fairground.errors import require
 
 if TYPE_CHECKING:
     from fairground.studies.executors.executor import Executor, Watch
-from typing import TYPE_CHECKING
-
-from fairground.commands import AnyPath
 
 Spawn = Callable[[str, "Watch"], "Executor"]
-
-
 AsJson = Annotated[bool, "--json", "Print JSON instead of text."]
 Quiet = Annotated[bool, "-q", "No progress output."]
 Metric = Annotated[str | None, "-m", "Metric to rank by (default: the one used for selection)."]

@@ -8,21 +8,17 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from fairground import reporting
+from fairground import records, reporting
 from fairground.commands.terminal import console
-from fairground.records import training_events
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from fairground.recommendation.race import RaceProgress
     from fairground.recommendation.time_budget import Budget
-    from fairground.records.record import RunRecord
 
 #: columns from which on a terminal has room for a long status next to a bar
 WIDE = 110
-Watch = Callable[[Mapping[str, Any]], None]
-OnRecord = Callable[["RunRecord"], None]
 
 
 def spinner(text: str, *, is_quiet: bool) -> AbstractContextManager[Any]:
@@ -74,17 +70,17 @@ def counted(title: str, *, is_quiet: bool) -> Iterator[Callable[[str, int, int],
         yield tell
 
 
-def shown(event: training_events.Event, title: str, select_by: str) -> tuple[str, dict[str, Any]]:
+def shown(event: "records.training_events.Event", title: str, select_by: str) -> tuple[str, dict[str, Any]]:
     """Return an event of training as a line, and as what it changes in a bar."""
     match event:
-        case training_events.SignFound(sentence=sentence):
+        case records.SignFound(sentence=sentence):
             return f"warning: {sentence}", {}
-        case training_events.Note(sentence=sentence):
+        case records.Note(sentence=sentence):
             return sentence, {}
-        case training_events.ImagesPrepared(n_done=done, n_images=of):
+        case records.ImagesPrepared(n_done=done, n_images=of):
             doing = title if done == of else f"preparing images, {done} of {of}"
             return f"prepared {done} of {of} images", {"total": of, "completed": done, "description": doing}
-        case training_events.StagesCached(n_done=done, n_views=of):
+        case records.StagesCached(n_done=done, n_views=of):
             speed = f"{event.images_per_second:.0f}"
             doing = title if done == of else "running the frozen stages"
             line = f"kept {done:,} of {of:,} views ({speed} images/s)"
@@ -92,13 +88,13 @@ def shown(event: training_events.Event, title: str, select_by: str) -> tuple[str
                 place = f"{event.n_bytes / 1e6:,.1f} MB in {event.folder}"
                 line = f"running the frozen stages once over {of:,} views of images: {place}"
             return line, {"total": of, "completed": done, "speed": speed, "description": doing}
-        case training_events.MeasuringStarted(n_images=of):
+        case records.MeasuringStarted(n_images=of):
             return "", {"description": f"measuring {of:,} images"}
-        case training_events.BatchTrained(n_batches=n, n_epochs=of):
+        case records.BatchTrained(n_batches=n, n_epochs=of):
             bar = {"total": of * n, "completed": (event.epoch - 1) * n + event.batch, "epoch": f"{event.epoch}/{of}"}
             numbers = {"loss": f"{event.loss:.4f}", "speed": f"{event.images_per_second:.0f}"}
             return "", {**bar, **numbers, "description": title}
-        case training_events.EpochEnded(row=row, n_epochs=of):
+        case records.EpochEnded(row=row, n_epochs=of):
             value = row.validation.get(select_by)
             score = "-" if value is None else reporting.with_unit(select_by, value)
             measured = "" if value is None else f"  validation {select_by} {score}"
@@ -108,14 +104,14 @@ def shown(event: training_events.Event, title: str, select_by: str) -> tuple[str
 
 
 @contextmanager
-def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator[training_events.Listener]:
+def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator["records.Listener"]:
     """Yield a listener for the events of one training."""
     if is_quiet:
         yield lambda _: None
         return
     if not sys.stderr.isatty():
 
-        def print_line(event: training_events.Event) -> None:
+        def print_line(event: "records.training_events.Event") -> None:
             if line := shown(event, title, select_by)[0]:
                 print(line, file=sys.stderr)
 
@@ -126,16 +122,16 @@ def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator
         task = bar.add_task(title, total=None, epoch="0", loss="-", score="-", speed="-")
         updated = 0.0
 
-        def listen(event: training_events.Event) -> None:
+        def listen(event: "records.training_events.Event") -> None:
             nonlocal updated
-            if isinstance(event, training_events.BatchTrained):
+            if isinstance(event, records.BatchTrained):
                 if time.monotonic() - updated <= 0.1:
                     return
                 updated = time.monotonic()
             line, change = shown(event, title, select_by)
             # The bar itself shows the rest.
-            is_first = isinstance(event, training_events.StagesCached) and not event.n_done
-            if is_first or isinstance(event, training_events.SignFound | training_events.Note):
+            is_first = isinstance(event, records.StagesCached) and not event.n_done
+            if is_first or isinstance(event, records.SignFound | records.Note):
                 bar.console.print(line)
             bar.update(task, **change)
 
@@ -145,7 +141,7 @@ def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator
 @contextmanager
 def study_progress(
     total: int, *, metric: str, is_quiet: bool, is_most: bool = False, titles: Mapping[str, str] | None = None
-) -> Iterator[tuple[Watch, OnRecord]]:
+) -> Iterator[tuple[Callable[[Mapping[str, Any]], None], Callable[["records.RunRecord"], None]]]:
     """Yield what to call with the events of runs, and with their records: a bar for the whole and one per run.
 
     `total` is the number of runs, or with `is_most` the largest, as pruning or waves may save some; `titles` are shown
@@ -157,7 +153,7 @@ def study_progress(
     most, numbers, signs = "at most " if is_most else "", count(1), set[str]()
     if not sys.stderr.isatty():
 
-        def end_line(record: "RunRecord") -> None:
+        def end_line(record: "records.RunRecord") -> None:
             ended = "  ".join([record.name, *_outcome(record, metric, signs)])
             print(f"run {next(numbers)} of {most}{total}  {ended}", file=sys.stderr)
 
@@ -178,7 +174,7 @@ def study_progress(
             done = (event["epoch"] - 1) * event["batches"] + event["batch"]
             bar.update(tasks[run], completed=done, status=f"epoch {event['epoch']}, loss {event['loss']:.4f}")
 
-        def end(record: "RunRecord") -> None:
+        def end(record: "records.RunRecord") -> None:
             if record.name in tasks:
                 bar.remove_task(tasks.pop(record.name))
             status = ": ".join(_outcome(record, metric, signs))
@@ -189,7 +185,7 @@ def study_progress(
         yield watch, end
 
 
-def _outcome(record: "RunRecord", metric: str, known_signs: set[str]) -> tuple[str, str]:
+def _outcome(record: "records.RunRecord", metric: str, known_signs: set[str]) -> tuple[str, str]:
     """Return what a run is, and how it ended: with its score, and the signs of the doctor that are not known yet."""
     loss: Any = record.spec["loss"]
     split: Any = record.spec["split"]

@@ -2,15 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from fairground.commands import Answer, Config, Verbatim, fitted, terminal_width
-
-if TYPE_CHECKING:
-    from fairground.spec.run_spec import RunSpec
-
-#: stands for what only the user can say
-_UNSAID = "(yours to say)"
+from fairground.spec import UNSAID, RunSpec, declaration_card, load_run, parse_overrides, protocol_names
 
 
 def protocol(
@@ -24,23 +19,19 @@ def protocol(
 
     Example: fairground protocol mlrc2020-cub200 loss=contrastive@mlrc
     """
-    from fairground.spec import load_run, parse_overrides
-
     file, changed = None if config is None else Path(config), parse_overrides(overrides)
-    card = card_of(load_run(protocol=name, file=file, overrides=changed, unsaid=_UNSAID))
+    card = card_of(load_run(protocol=name, file=file, overrides=changed, unsaid=UNSAID))
     return Answer(card, [Verbatim(card_text(card))])
 
 
-def card_of(spec: "RunSpec") -> dict[str, str]:
+def card_of(spec: RunSpec) -> dict[str, str]:
     """Return the declaration card of a run, with what it changes in its protocol."""
-    from fairground.spec import changes, declaration, load_run, paper_settings, protocol_names
-
-    card = declaration(spec)
+    card = declaration_card.declaration(spec)
     if spec.protocol in protocol_names():
-        changed = changes(spec, load_run(protocol=spec.protocol, unsaid=_UNSAID), unsaid=_UNSAID)
+        changed = declaration_card.changes(spec, load_run(protocol=spec.protocol, unsaid=UNSAID), unsaid=UNSAID)
         words = "; ".join(f"{key} {change}" for key, change in changed.items())
         card |= {"changed in the protocol": words} if words else {}
-        card |= paper_settings(spec)
+        card |= declaration_card.paper_settings(spec)
     return card
 
 

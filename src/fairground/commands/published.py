@@ -3,13 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from fairground import papers, records
 from fairground.commands import HOME, Answer, Home, Verbatim, aligned, fitted, screen_width
-
-if TYPE_CHECKING:
-    from fairground.papers.published_numbers import PublishedRow, PublishedTable
+from fairground.papers import PublishedRow, PublishedTable
 
 _SELECTION = {
     "test": "SELECTED ON THE TEST SET: optimistic numbers, which a run with a sealed test set need not reach.",
@@ -36,10 +34,8 @@ def published(
     """
     rows = papers.published_rows(table, dataset=dataset, method=method, metric=metric)
     if coverage:
-        from fairground.papers.expected_runs import coverage_of, coverage_table
-
-        found = coverage_of(rows)
-        return Answer(found, [Verbatim(coverage_table(found))])
+        found = papers.coverage_of(rows)
+        return Answer(found, [Verbatim(papers.coverage_table(found))])
     names = {row.table_name for row in rows}
     tables = [one for one in papers.published_tables() if one.name in names]
     if not any((dataset, metric, method, compare)) and (table is None or "/" not in table):
@@ -60,7 +56,7 @@ def published(
     return Answer({"rows": plain, "errata": _errata(rows), "comparisons": verdicts}, lines())
 
 
-def _list_tables(tables: Sequence["PublishedTable"], rows: Sequence["PublishedRow"]) -> Answer:
+def _list_tables(tables: Sequence[PublishedTable], rows: Sequence[PublishedRow]) -> Answer:
     counts = {one.name: sum(row.table_name == one.name for row in rows) for one in tables}
     width = max(len(one.name) for one in tables)
     lines: list[str] = []
@@ -74,12 +70,12 @@ def _list_tables(tables: Sequence["PublishedTable"], rows: Sequence["PublishedRo
     return Answer([asdict(one) | {"name": one.name, "numbers": counts[one.name]} for one in tables], lines)
 
 
-def _errata(rows: Iterable["PublishedRow"]) -> dict[str, str]:
+def _errata(rows: Iterable[PublishedRow]) -> dict[str, str]:
     used = {erratum for row in rows for erratum in row.errata}
     return {erratum: about for erratum, about in papers.published_errata().items() if erratum in used}
 
 
-def _table(table: "PublishedTable", rows: Sequence["PublishedRow"]) -> Iterator[str]:
+def _table(table: PublishedTable, rows: Sequence[PublishedRow]) -> Iterator[str]:
     """Yield one line per method and data set, the metrics side by side, then spread, errata and notes."""
     yield f"{table.name}: {table.title}"
     yield _SELECTION[table.selected_on]
@@ -110,13 +106,13 @@ def _table(table: "PublishedTable", rows: Sequence["PublishedRow"]) -> Iterator[
     yield ""
 
 
-def _cell(row: "PublishedRow | None") -> str:
+def _cell(row: PublishedRow | None) -> str:
     if row is None:
         return ""
     return row.printed if row.corrected is None else f"{row.printed} (right: {row.corrected:g})"
 
 
-def _verdicts(rows: Sequence["PublishedRow"], home: Path) -> list[dict[str, str]]:
+def _verdicts(rows: Sequence[PublishedRow], home: Path) -> list[dict[str, str]]:
     """Compare every set of repeats in the store with the numbers of its own loss and protocol."""
     found: list[dict[str, str]] = []
     groups = [(group, set(papers.rows_for(group[0]))) for group in papers.repeats_of(records.Store(home).records())]

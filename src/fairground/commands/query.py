@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from fairground import deploy, reporting
 from fairground.commands import Answer, Device, Quiet, Verbatim, counted, fitted, screen_width
-
-if TYPE_CHECKING:
-    from fairground.deploy import DecisionRule, QueryResult
+from fairground.errors import require
 
 
 def query(
@@ -29,15 +28,11 @@ def query(
 
     Example: fairground query my_index picture.jpg another.jpg -k 5 --page found.html
     """
-    from fairground.errors import require
-
     require(0 < fpir < 100, f"--fpir is in per cent, between 0 and 100; got {fpir:g}")
     inputs = deploy.read_queries(data)
     opened = deploy.open_index(index, device=device)
     with counted("calibrating", is_quiet=quiet) as tell:
-        rule = deploy.rule_of(
-            opened, fpir=fpir / 100, threshold=threshold, tell=lambda done, of: tell("calibrating", done, of)
-        )
+        rule = deploy.rule_of(opened, fpir=fpir / 100, threshold=threshold, tell=partial(tell, "calibrating"))
         results = []
         for number, some in enumerate(inputs):
             tell("searching", number, len(inputs))
@@ -47,10 +42,22 @@ def query(
         title = f"Found in {opened.folder.name}"
         reporting.write_answers(results, picture_of=opened.thumbnail, title=title, lead=" ".join(lead), out=page)
     lines = [*(line for result in results for line in _lines(result)), *lead]
-    return Answer(_as_data(rule, results), [*lines, *([Verbatim(f"wrote {page}")] if page is not None else [])])
+    answers = [asdict(result) | {"is_right": result.is_right} for result in results]
+    for answer in answers:
+        del answer["picture"]
+    measured = rule.measured_fpir
+    plain = {
+        "threshold": rule.threshold,
+        "fpir": rule.fpir,
+        "measured_fpir": None if measured is None else dict(zip(("rate", "low", "high"), measured, strict=True)),
+        "calibration_classes": None if rule.trials is None else rule.trials.n_classes,
+        "why_no_decision": rule.why_not or None,
+        "answers": answers,
+    }
+    return Answer(plain, [*lines, *([Verbatim(f"wrote {page}")] if page is not None else [])])
 
 
-def _lines(result: "QueryResult") -> Iterator[str]:
+def _lines(result: "deploy.QueryResult") -> Iterator[str]:
     right = ""
     if result.is_right is not None:
         right = " - right" if result.is_right else f" - wrong, it is {reporting.clean(result.truth or '')}"
@@ -64,7 +71,7 @@ def _lines(result: "QueryResult") -> Iterator[str]:
         yield Verbatim(fitted(line, screen_width(), indent=8))
 
 
-def _summary(results: Sequence["QueryResult"]) -> str:
+def _summary(results: Sequence["deploy.QueryResult"]) -> str:
     """Count the images that were given a class and, where their classes are known, the decisions that are right."""
     decided = [result for result in results if result.decision.is_known is not None]
     if not decided:
@@ -78,18 +85,3 @@ def _summary(results: Sequence["QueryResult"]) -> str:
             share = f"{n} ({100 * n / len(found):.1f} %)"
             text += f" Of {len(found)} whose class is {where} the index {share} were given {what}."
     return text
-
-
-def _as_data(rule: "DecisionRule", results: Sequence["QueryResult"]) -> dict[str, Any]:
-    answers = [asdict(result) | {"is_right": result.is_right} for result in results]
-    for answer in answers:
-        del answer["picture"]
-    measured = rule.measured_fpir
-    return {
-        "threshold": rule.threshold,
-        "fpir": rule.fpir,
-        "measured_fpir": None if measured is None else dict(zip(("rate", "low", "high"), measured, strict=True)),
-        "calibration_classes": None if rule.trials is None else rule.trials.n_classes,
-        "why_no_decision": rule.why_not or None,
-        "answers": answers,
-    }

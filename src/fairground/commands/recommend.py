@@ -4,28 +4,16 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from fairground import records, training
-from fairground.commands import (
-    Answer,
-    AnyPath,
-    data_overrides,
-    options,
-    options_of,
-    race_progress,
-    run_directory,
-    seconds_of,
-)
+from fairground import commands, records, training
+from fairground.commands import Answer, AnyPath, data_overrides, options, options_of, race_progress, run_directory
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.files import read_json
 from fairground.recommendation.recommendation_folder import RecommendationFolder
 from fairground.recommendation.request import make_request
 from fairground.recommendation.time_budget import Budget
-from fairground.spec.settings import Overrides, parse_overrides
-
-if TYPE_CHECKING:
-    from fairground.commands.load_model import LoadedModel
+from fairground.spec import Overrides, parse_overrides
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -60,7 +48,7 @@ class RecommendResult:
     def is_stopped(self) -> bool:
         return bool(self.result["is_stopped"])
 
-    def load_model(self) -> "LoadedModel":
+    def load_model(self) -> "commands.LoadedModel":
         from fairground.commands.load_model import load_model
 
         return load_model(self.model)
@@ -109,8 +97,8 @@ def _recommend(
     **asked: Any,
 ) -> RecommendResult:
     """Make a recommendation, continue one that was stopped, or return the one that is there."""
-    seconds = seconds_of(time)
-    extra = None if more is None else seconds_of(more)
+    seconds = options.seconds_of(time)
+    extra = None if more is None else options.seconds_of(more)
     budget = Budget(seconds)
     with race_progress(budget, is_quiet=quiet) as progress:
         is_named = data == "icons" and not Path(data).exists()

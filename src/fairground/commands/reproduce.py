@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from fairground import reporting, studies
+from fairground import records, reporting, studies
 from fairground.commands import Answer, Verbatim, options, options_of, run_directory, run_specs, study_answer
 from fairground.errors import FairgroundError, require
-from fairground.records import Store, own_run
-from fairground.spec.load_run_spec import run_from_plain
+from fairground.reporting import table_formats
+from fairground.spec import run_from_plain
 
 
 @options_of(options.executor_of)
@@ -56,10 +56,8 @@ def _remade(plan: Path) -> Answer:
 
 
 def _repeated(name: str, n_repeats: int, spawn: options.Spawn, home: Path, *, quiet: bool) -> Answer:
-    from fairground.reporting.table_formats import text
-
-    first = Store(home).get(name)
-    own_run(first.name)
+    first = records.Store(home).get(name)
+    records.own_run(first.name)
     spec = run_from_plain(dict(first.spec))
     specs = [replace(spec, seed=spec.seed + 1 + repeat) for repeat in range(n_repeats)]
     repeats = run_specs(specs, spawn, home, quiet=quiet)
@@ -71,7 +69,7 @@ def _repeated(name: str, n_repeats: int, spawn: options.Spawn, home: Path, *, qu
     }
 
     def lines() -> Iterator[str]:
-        yield Verbatim(text(table).removesuffix("\n"))
+        yield Verbatim(table_formats.text(table).removesuffix("\n"))
         for metric, (value, values) in compared.items():
             if value is not None and values:
                 n_below = sum(other < value for other in values)

@@ -8,11 +8,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
+from fairground import reporting
 from fairground.commands import HOME, Answer, AnyPath, Home, home_argument, home_folder, list_runs, plural
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.errors import InputError, require
 from fairground.records import EpochRow, RunFolder, RunRecord, State, Store, records_of_csv
-from fairground.spec import ROOM_OF, Value, canonical, nearest, parse_overrides
+from fairground.spec import ROOM_OF, Value, canonical, data_name, method_name, nearest, parse_overrides
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -63,12 +64,9 @@ class Run:
         return data_frame(rows)
 
     def __repr__(self) -> str:
-        from fairground.reporting.headings_and_units import with_unit
-        from fairground.spec.run_names import data_name, method_name
-
         spec = self.record.spec
         about = f"{method_name(spec)} on {data_name(spec.get('data'))}, seed {spec.get('seed')}, {self.state}"
-        scores = [f", test {metric} {with_unit(metric, value)}" for metric, value in self.scores.items()]
+        scores = [f", test {metric} {reporting.with_unit(metric, value)}" for metric, value in self.scores.items()]
         return f"<Run {self.name}: {about}{''.join(scores[:2])}>"
 
 

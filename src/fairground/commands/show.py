@@ -2,13 +2,10 @@
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from fairground import records, reporting, spec
 from fairground.commands import HOME, Answer, Home, Verbatim, fitted, plural, screen_width
-
-if TYPE_CHECKING:
-    from fairground.records.record import RunRecord
 
 
 def show(run: Annotated[str, "RUN", "Name of the run, or the beginning of it."], home: Home = HOME) -> Answer:
@@ -20,9 +17,7 @@ def show(run: Annotated[str, "RUN", "Name of the run, or the beginning of it."],
     return Answer(json.loads(record.to_json()), record_lines(record))
 
 
-def record_lines(record: "RunRecord") -> Iterator[str]:
-    """Yield a record for a person."""
-
+def record_lines(record: "records.RunRecord") -> Iterator[str]:
     def scores(heading: str, values: dict[str, float], mark: str = "") -> str:
         # A score is not broken.
         parts = [f"{name} {reporting.with_unit(name, value)}".replace(" ", "\xa0") for name, value in values.items()]

@@ -4,32 +4,21 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from fairground import training
-from fairground.commands import (
-    Answer,
-    AnyPath,
-    Run,
-    Verbatim,
-    options,
-    options_of,
-    record_lines,
-    run_directory,
-    stop_flag,
-    training_progress,
-)
+from fairground.commands import Answer, AnyPath, Run, Verbatim, options, options_of, record_lines, run_directory
+from fairground.commands.interrupts import stop_flag
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
+from fairground.commands.progress import training_progress
+from fairground.commands.protocol import card_of, card_text
 from fairground.errors import require
-from fairground.loggers.feed import Feed, fed
+from fairground.loggers.feed import fed
 from fairground.records import RunFolder, RunRecord, Store, content_of, require_unchanged, resolve_run, stored_spec
 from fairground.records.training_events import Event, Listener
 from fairground.spec import COMMAND_LINE, Overrides, RunSpec, load_run, name_of, parse_overrides, to_plain
-
-if TYPE_CHECKING:
-    from fairground.training.torchrun_group import ProcessGroup
 
 
 def train(
@@ -104,18 +93,43 @@ def train_spec(
         if again:
             store.begin_again(name, "asked for")
         record = next(store.records(name=name, state="done"), None)
-        if record is not None:
-            require_unchanged(name, record.content, content_of(spec, lambda: training.content_of_data(spec)))
-        return None if record is None else record.to_json()
+        if record is None:
+            return None
+        # Importing torch takes seconds: it waits until data must be looked at.
+        require_unchanged(name, record.content, content_of(spec, lambda: training.content_of_data(spec)))
+        return record.to_json()
 
-    with fed(loggers if is_leader() else (), home) as feed:
-        with _process_group(device) as group:
+    def train_now(group: "training.ProcessGroup") -> RunRecord:
+        from fairground.training.run import run
+
+        with (
+            training.torch_threads(threads),
+            training_progress(f"{spec.loss.name} {name}", select_by=spec.evaluation.select_by, is_quiet=quiet) as show,
+            stop_flag() as should_stop,
+        ):
+
+            def tell(event: Event) -> None:
+                for listener in (show, *callbacks):
+                    listener(event)
+
+            return run(
+                spec,
+                home=home,
+                listen=feed.after(tell, run=name),
+                should_stop=should_stop,
+                witness=(lambda what: store.note_event("test opened", name, what)) if group.is_leader else None,
+                group=group,
+                is_watched=doctor,
+                device=device,
+            )
+
+    if not is_leader():
+        loggers, callbacks, quiet = (), (), True
+    is_alone = os.environ.get("WORLD_SIZE", "1") == "1"
+    with fed(loggers, home) as feed:
+        with nullcontext() if is_alone else training.joined(device) as group:
             stored = finished() if group is None else group.broadcast_object(finished)
-            if stored is None:
-                how: dict[str, Any] = {"device": device, "threads": threads, "doctor": doctor, "quiet": quiet}
-                record = _train(spec, store, group, feed, callbacks=callbacks if is_leader() else (), **how)
-            else:
-                record = RunRecord.from_json(stored)
+            record = train_now(group or training.ALONE) if stored is None else RunRecord.from_json(stored)
         if is_leader():
             if stored is None:
                 store.append(record)
@@ -128,64 +142,15 @@ def is_leader() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def _process_group(device: str) -> "AbstractContextManager[ProcessGroup | None]":
-    """Join the other processes, if torchrun started several."""
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
-        return nullcontext()
-
-    return training.joined(device)
-
-
-def _train(
-    spec: RunSpec,
-    store: Store,
-    group: "ProcessGroup | None",
-    feed: Feed,
-    *,
-    device: str,
-    threads: int | None,
-    doctor: bool,
-    quiet: bool,
-    callbacks: Sequence[Listener],
-) -> RunRecord:
-    from fairground.training.run import run
-
-    group, name = group or training.ALONE, name_of(spec)
-    title, is_quiet = f"{spec.loss.name} {name}", quiet or not group.is_leader
-    with (
-        training.torch_threads(threads),
-        training_progress(title, select_by=spec.evaluation.select_by, is_quiet=is_quiet) as listen,
-        stop_flag() as should_stop,
-    ):
-
-        def tell(event: Event) -> None:
-            for listener in (listen, *callbacks):
-                listener(event)
-
-        return run(
-            spec,
-            home=store.root,
-            listen=feed.after(tell, run=name),
-            should_stop=should_stop,
-            witness=(lambda what: store.note_event("test opened", name, what)) if group.is_leader else None,
-            group=group,
-            is_watched=doctor,
-            device=device,
-        )
-
-
 @options_of(train)
 def train_command(
     home: Path,
-    quiet: bool,
-    device: str,
-    threads: int | None,
-    doctor: bool,
-    loggers: Sequence[str],
-    again: bool,
+    protocol: str | None,
+    config: AnyPath | None,
+    like: str | None,
     overrides: options.Overrides = (),
     dry_run: Annotated[bool, "Print the complete spec and its name, and stop."] = False,
-    **start: Any,
+    **settings: Any,
 ) -> Answer | None:
     """Train one model and measure it on held-out test classes.
 
@@ -200,16 +165,13 @@ def train_command(
 
     Or, one training on several processors: torchrun --nproc-per-node 2 -m fairground train loss=triplet
     """
-    from fairground.commands.protocol import card_of, card_text
-
-    spec = _spec(parse_overrides(overrides), home, **start)
+    spec = _spec(parse_overrides(overrides), home, protocol=protocol, config=config, like=like)
     if dry_run:
         plain = {"name": name_of(spec), "spec": to_plain(spec)}
         return Answer(plain, [Verbatim(json.dumps(plain, indent=2))])
-    if is_leader() and not quiet:
+    if is_leader() and not settings["quiet"]:
         print(card_text(card_of(spec)), end="\n\n", file=sys.stderr)
-    how: dict[str, Any] = {"device": device, "threads": threads, "doctor": doctor, "loggers": loggers, "quiet": quiet}
-    return _trained(spec, home, again=again, **how)
+    return _trained(spec, home, **settings)
 
 
 def resume(
@@ -232,9 +194,7 @@ def _trained(spec: RunSpec, home: Path, **settings: Any) -> Answer | None:
     try:
         run = train_spec(spec, home=home, **settings)
     except KeyboardInterrupt as stop:
-        from fairground.training.loop import StoppedError
-
-        if not isinstance(stop, StoppedError):  # a second Ctrl-C, which waits for nothing
+        if not isinstance(stop, training.StoppedError):  # a second Ctrl-C, which waits for nothing
             raise
         command = f"fairground resume {name_of(spec)}{run_directory.home_argument(home)}"
         stopped = f"stopped; nothing is lost. Continue with: {command}" if is_leader() else ""

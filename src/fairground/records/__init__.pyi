@@ -7,7 +7,6 @@ from fairground.records.arrays import write_arrays
 from fairground.records.content import ChangedError
 from fairground.records.content import Content
 from fairground.records.content import UNKNOWN
-from fairground.records.content import begun_content
 from fairground.records.content import changes_in
 from fairground.records.content import content_of
 from fairground.records.content import require_unchanged
@@ -39,6 +38,7 @@ from fairground.records.run_folder import RunFolder
 from fairground.records.run_folder import RunInProgress
 from fairground.records.run_folder import checkpoints_newest_first
 from fairground.records.run_folder import locked
+from fairground.records.run_folder import newest_checkpoint
 from fairground.records.run_folder import run_in_progress
 from fairground.records.run_folder import stored_spec
 from fairground.records.store import AGAIN
@@ -94,7 +94,6 @@ __all__ = [
     "Store",
     "UNKNOWN",
     "array_names",
-    "begun_content",
     "changes",
     "changes_in",
     "checkpoints_newest_first",
@@ -104,6 +103,7 @@ __all__ = [
     "locked",
     "map_array",
     "map_npy",
+    "newest_checkpoint",
     "one_of_each_spec",
     "outcome_of",
     "own_run",

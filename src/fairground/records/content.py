@@ -23,8 +23,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from fairground.errors import DamageWarning, InputError, StoreError
-from fairground.files import file_digests, read_with_digest
-from fairground.records import PACKAGES, RunFolder, checkpoints_newest_first
+from fairground.files import file_digests
+from fairground.records import PACKAGES
 from fairground.spec import ROOM_OF, RunSpec, find
 
 #: hashes, versions and defaults, by what they are of
@@ -71,14 +71,6 @@ def changes_in(before: Content, now: Content) -> str:
     """Say what of the content changed; empty where nothing did."""
     changed = [key for key in sorted({*before, *now}) if before.get(key) != now.get(key) or now[key] == UNKNOWN]
     return "; ".join(f"{key} was {before.get(key, 'not noted')}, is {now.get(key, 'not there')}" for key in changed)
-
-
-def begun_content(folder: RunFolder) -> Content | None:
-    """Return the content that a run was begun with, by its newest readable checkpoint; None where there is none."""
-    for path in checkpoints_newest_first(folder.checkpoints):
-        with suppress(StoreError):
-            return dict(read_with_digest(path).get("content", {}))
-    return None
 
 
 def _content_of_part(name: str) -> Content:

@@ -8,11 +8,12 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from fairground import spec as specs
 from fairground.errors import StoreError, require
-from fairground.files import parse_json
+from fairground.files import parse_json, read_with_digest
 from fairground.spec import Value, declared_metric
 from fairground.spec.run_names import canonical_json, text_without_seed, to_plain
 
@@ -227,6 +228,10 @@ class RunRecord:
     @classmethod
     def from_json(cls, text: str | bytes) -> "RunRecord":
         return cls.from_plain(parse_json(text, "the record", error=StoreError))
+
+    @classmethod
+    def read(cls, path: Path) -> "RunRecord":
+        return cls.from_plain(read_with_digest(path))
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> "RunRecord":

@@ -1,6 +1,5 @@
 """The folder of one run: which files it has, how far a run is, and which process works on it."""
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -10,9 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fairground.errors import FairgroundError, StoreError, require
-from fairground.files import cannot_write, held, is_at_work, read_json, read_with_digest
+from fairground.files import held, is_at_work, read_json, read_with_digest, writing
 from fairground.records.record import EpochRow
-from fairground.spec import COMMAND_LINE, NAME_LENGTH, Overrides, RunSpec, canonical_json, run_from_plain
+from fairground.spec import COMMAND_LINE, Overrides, RunSpec, hash_of, run_from_plain
 
 
 class _File:
@@ -60,10 +59,8 @@ class RunFolder:
         return Path(self.root) / "runs" / self.name
 
     def make(self) -> "RunFolder":
-        try:
+        with writing(self.checkpoints):
             self.checkpoints.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(cannot_write(self.checkpoints, error)) from error
         return self
 
 
@@ -83,7 +80,7 @@ def stored_spec(folder: RunFolder, overrides: Overrides | None = None, *, origin
     """Return the spec of a run that was begun, with `overrides`; refuse a file that is not the spec of this run."""
     plain = read_json(folder.spec, error=StoreError)
     # The hash of the file as it is: a later version may add defaults, which would change the hash of the spec.
-    is_own = hashlib.sha256(canonical_json(plain).encode()).hexdigest()[:NAME_LENGTH] == folder.name
+    is_own = hash_of(plain) == folder.name
     require(is_own, f"{folder.spec} is damaged: it is not the spec of run {folder.name}", StoreError)
     try:
         return run_from_plain(plain, overrides, origin=origin)
@@ -95,6 +92,14 @@ def stored_spec(folder: RunFolder, overrides: Overrides | None = None, *, origin
 
 def checkpoints_newest_first(folder: Path) -> list[Path]:
     return sorted(folder.glob("[0-9]*.json"), reverse=True)
+
+
+def newest_checkpoint(folder: RunFolder) -> dict[str, Any]:
+    """Return what the newest readable checkpoint has besides tensors; nothing where there is none."""
+    for path in checkpoints_newest_first(folder.checkpoints):
+        with suppress(StoreError):  # it may be replaced just now
+            return read_with_digest(path)
+    return {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,11 +119,7 @@ def run_in_progress(folder: RunFolder) -> RunInProgress | None:
     """Return how far the run in this folder is, by its newest checkpoint; None if there is none or it is unreadable."""
     try:
         spec = read_json(folder.spec, error=StoreError)
-        state: dict[str, Any] = {}
-        for path in checkpoints_newest_first(folder.checkpoints):
-            with suppress(StoreError):  # it may be replaced just now
-                state = read_with_digest(path)
-                break
+        state = newest_checkpoint(folder)
         return RunInProgress(
             name=folder.name,
             spec=spec,

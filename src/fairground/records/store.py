@@ -1,12 +1,7 @@
 """The records under a run directory: written as files, never overwritten, searched through the index.
 
 A run has one current record, `runs/<name>/record.json`; `outcome_of` decides which. Every other is in its history.
-Events, such as the opening of a test split, are lines of `events.jsonl`.
-
-The index is one SQLite file that answers questions about thousands of records. It is a cache over `runs/*/record.json`
-and may be deleted at any time. Every question first compares the times of change of the files with the index, in one
-pass over the directory. An index that is missing, unreadable or of another layout is rebuilt; if the file cannot be
-used, the index is kept in memory.
+The index is a cache in SQLite that may be deleted at any time: every question first compares it with the files.
 """
 
 import getpass
@@ -19,16 +14,16 @@ import threading
 import time
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, Unpack
 
 from fairground.errors import DamageWarning, StoreError, require
-from fairground.files import cannot_write, parse_with_digest, read_bytes, read_text, read_with_digest, write_with_digest
-from fairground.records import RunFolder, RunRecord, SplitName, State, folder_names, locked, resolved
-from fairground.records.current_record import Outcome, outcome_of
+from fairground.files import append_line, parse_with_digest, read_bytes, read_text, write_with_digest, writing
+from fairground.records import RunFolder, RunRecord, SplitName, State, folder_names, locked, outcome_of, resolved
+from fairground.records.current_record import Outcome
 from fairground.spec import canonical_json, nearest
 
 EVENTS = "events.jsonl"
@@ -166,10 +161,14 @@ class _Index:
         except StoreError as error:
             warnings.warn(f"{error}; the record is left out", DamageWarning, stacklevel=2)
             return
-        parts = (
-            _text(record.spec, *keys) for keys in (("protocol",), ("data", "name"), ("loss", "name"), ("miner", "name"))
-        )
-        values = (name, changed, record.method, record.state, *parts, record.spec.get("seed"), _scores(record))
+        spec: Mapping[str, Any] = record.spec
+        parts = ((spec.get(key) or {}).get("name") for key in ("data", "loss", "miner"))
+        values = [name, changed, record.method, record.state, spec.get("protocol"), *parts, spec.get("seed")]
+        # By split and metric; of two scores with one name the first counts.
+        scores: dict[str, Any] = {"selected_by": record.selection and record.selection.metric}
+        for score in record.scores:
+            scores.setdefault(score.split, {}).setdefault(score.metric, score.value)
+        values.append(canonical_json(scores))
         db.execute(f"INSERT INTO record VALUES ({', '.join('?' * len(values))})", values)
         db.execute("INSERT INTO body VALUES (?, ?)", (name, data))
 
@@ -204,7 +203,7 @@ class Store:
 
     def get(self, name: str) -> RunRecord:
         """Return the current record of the run with this name, or with the only name that begins so."""
-        return _read_record(RunFolder(self.root, self.resolve(name)).record)
+        return RunRecord.read(RunFolder(self.root, self.resolve(name)).record)
 
     def resolve(self, name: str) -> str:
         return name if changes(self.root, [name]) else resolved(name, sorted(changes(self.root)), self.root)
@@ -212,12 +211,12 @@ class Store:
     def history(self, name: str) -> list[RunRecord]:
         """Return every record of a run, the current one last."""
         folder = RunFolder(self.root, self.resolve(name))
-        return [_read_record(path) for path in (*sorted(folder.history.glob("*.json")), folder.record)]
+        return [RunRecord.read(path) for path in (*sorted(folder.history.glob("*.json")), folder.record)]
 
     def begin_again(self, name: str, why: str) -> None:
         """Let a run start from the beginning: its record goes to its history, and all else that it left is removed."""
         folder = RunFolder(self.root, name)
-        with locked(folder), _writing(folder.path):
+        with locked(folder), writing(folder.path):
             if folder.record.exists():
                 folder.history.mkdir(exist_ok=True)
                 folder.record.replace(folder.history / f"{time.time_ns()}.json")
@@ -231,7 +230,7 @@ class Store:
     def remove(self, name: str) -> str:
         """Delete a run, finished or not, with its history, and return its name; refused while a process works on it."""
         folder = RunFolder(self.root, resolved(name, sorted(folder_names(self.root)), self.root))
-        with locked(folder), locked(folder, role="driver"), _writing(folder.path):
+        with locked(folder), locked(folder, role="driver"), writing(folder.path):
             # Without these two files, what a kill leaves behind does not count as a run.
             folder.record.unlink(missing_ok=True)
             folder.spec.unlink(missing_ok=True)
@@ -242,12 +241,6 @@ class Store:
     def names(self, **filters: Unpack[Filters]) -> list[str]:
         """Return the names of the runs that match, in the order they were stored."""
         return [name for (name,) in self._rows("name", filters)]
-
-    def names_by_method(self, **filters: Unpack[Filters]) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for name, method in self._rows("name, method", filters):
-            found.setdefault(method, []).append(name)
-        return found
 
     def records(self, **filters: Unpack[Filters]) -> Iterator[RunRecord]:
         """Yield the current records that match, in the order they were stored."""
@@ -286,17 +279,12 @@ class Store:
 
     def note_event(self, kind: str, run: str | None = None, detail: str = "") -> None:
         """Append an event; it is on the disk when this returns."""
-        at = datetime.now(UTC).isoformat(timespec="seconds")
-        event = Event(at=at, who=_who(), kind=kind, run=run, detail=detail)
-        path = self.root / EVENTS
-        with _writing(path):
-            self.root.mkdir(parents=True, exist_ok=True)
-            with path.open("ab+") as file:
-                # After a line that a full disk cut short, a new line.
-                is_torn = file.tell() > 0 and file.seek(-1, os.SEEK_END) >= 0 and file.read() != b"\n"
-                file.write(("\n" * is_torn + json.dumps(asdict(event)) + "\n").encode())
-                file.flush()
-                os.fsync(file.fileno())
+        try:
+            user = getpass.getuser()
+        except (KeyError, OSError):  # a container may run under a number that has no name
+            user = "unknown"
+        at, who = datetime.now(UTC).isoformat(timespec="seconds"), f"{user}@{platform.node()} process {os.getpid()}"
+        append_line(self.root / EVENTS, {"at": at, "who": who, "kind": kind, "run": run, "detail": detail})
 
     def events(self, *, kind: str | None = None, run: str | None = None) -> list[Event]:
         path = self.root / EVENTS
@@ -314,7 +302,7 @@ class Store:
     def _current(self, folder: RunFolder) -> RunRecord | None:
         """Return the current record of a run; a damaged one counts as none, so that a good one takes its place."""
         try:
-            return _read_record(folder.record) if folder.record.exists() else None
+            return RunRecord.read(folder.record) if folder.record.exists() else None
         except StoreError as error:
             warnings.warn(f"{error}; it is replaced", DamageWarning, stacklevel=3)
             return None
@@ -330,27 +318,11 @@ class Store:
         return self._index.rows(query, filters.values(), names=names)
 
 
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(cannot_write(path, error)) from error
-
-
 def _write(path: Path, record: RunRecord) -> None:
     write_with_digest(path, record.to_plain())
     # Records are in the order of their times, and the clock of a file system ticks every few milliseconds only.
     now = time.time_ns()
     os.utime(path, ns=(now, now))
-
-
-def _who() -> str:
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):  # a container may run under a number that has no name
-        user = "unknown"
-    return f"{user}@{platform.node()} process {os.getpid()}"
 
 
 def changes(root: Path, names: Collection[str] | None = None) -> dict[str, int]:
@@ -360,22 +332,3 @@ def changes(root: Path, names: Collection[str] | None = None) -> dict[str, int]:
         with suppress(OSError):
             found[name] = os.stat(f"{root}/runs/{name}/record.json").st_mtime_ns  # noqa: PTH116 - a Path is slower
     return found
-
-
-def _read_record(path: Path) -> RunRecord:
-    return RunRecord.from_plain(read_with_digest(path))
-
-
-def _text(spec: Mapping[str, Any], *path: str) -> str | None:
-    found: object = spec
-    for key in path:
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return found if isinstance(found, str) else None
-
-
-def _scores(record: RunRecord) -> str:
-    """Return a record's scores by split and metric, and the metric it was selected by, as JSON."""
-    scores: dict[str, Any] = {"selected_by": record.selection and record.selection.metric}
-    for score in record.scores:
-        scores.setdefault(score.split, {}).setdefault(score.metric, score.value)
-    return canonical_json(scores)

@@ -17,8 +17,8 @@ from typing import Generic, TypeVar, cast
 from fairground import training
 from fairground.errors import StoreError
 from fairground.files import LockedError
-from fairground.records import ChangedError, Clock, RunFolder, RunRecord, Store, locked
-from fairground.records.content import Content, begun_content, changes_in, content_of, require_unchanged
+from fairground.records import ChangedError, Clock, RunFolder, RunRecord, Store, locked, newest_checkpoint
+from fairground.records.content import Content, changes_in, content_of, require_unchanged
 from fairground.spec import RunSpec, SearchProcedure, SeedProcedure, method_of, name_of, to_plain
 from fairground.studies.executors.executor import Executor, Outcome
 
@@ -120,7 +120,8 @@ class Scheduler:
     def _submit(self, name: str, spec: RunSpec) -> None:
         if self._again:
             record = next(self._store.records(name=name), None)
-            before = begun_content(RunFolder(self._store.root, name)) if record is None else record.content
+            folder = RunFolder(self._store.root, name)
+            before = newest_checkpoint(folder).get("content") if record is None else record.content
             if before is not None and (what := changes_in(before, self.content_of(spec))):
                 self._store.begin_again(name, what)
         self._running[name] = spec

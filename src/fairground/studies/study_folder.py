@@ -30,10 +30,6 @@ class StudyFolder:
     @contextmanager
     def locked(self, study: StudySpec) -> Iterator[None]:
         """Hold the study while the block lasts; a second driver is refused."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"cannot make {self.path}: {error.strerror}") from error
         with held(self.path / "driver.lock", f"study {study.name} ({self.path.name})"):
             sweep(self.path)
             write_atomically(self.spec, json.dumps(to_plain(study), indent=1).encode())

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fairground.errors import StoreError
+from fairground.files import append_line, read_text
 from fairground.spec import Value, goodness
 
 #: asked until it has ended; a diverged trial has no score, least of all zero
@@ -69,21 +70,12 @@ class TrialStore:
         return [found[number] for number in sorted(found)]
 
     def write(self, job: str, trial: Trial) -> None:
-        try:
-            if self.path.exists() and not self.path.read_bytes().endswith(b"\n"):
-                # A driver that was killed while it wrote leaves half a line.
-                os.truncate(self.path, len(self._text().encode()))
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"job": job, **asdict(trial)}, allow_nan=False) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise StoreError(f"cannot write {self.path}: {error.strerror}") from error
+        if self.path.exists():
+            # A driver that was killed while it wrote leaves half a line.
+            os.truncate(self.path, len(self._text().encode()))
+        append_line(self.path, {"job": job, **asdict(trial)})
 
     def _text(self) -> str:
         """Return the complete lines of the file."""
-        try:
-            text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
-        except (OSError, ValueError) as error:
-            raise StoreError(f"cannot read {self.path}: {error}") from error
+        text = read_text(self.path, error=StoreError) if self.path.exists() else ""
         return text[: text.rfind("\n") + 1]

@@ -16,7 +16,8 @@ from fairground.errors import DivergedError
 from fairground.evaluation import metric_named
 from fairground.files import sweep, write_atomically
 from fairground.records import RunFolder, RunRecord, Score, Selection, SplitName, State, locked, write_arrays
-from fairground.records.content import begun_content, require_unchanged
+from fairground.records.content import require_unchanged
+from fairground.records.run_folder import newest_checkpoint
 from fairground.records.training_events import BatchTrained, EpochEnded, Event, Listener, Note
 from fairground.spec import RunSpec, child_seed, method_of, name_of, to_plain
 from fairground.training import ALONE, ProcessGroup, SealedRows, Training, gallery_of
@@ -61,7 +62,7 @@ def run(
             # Under the lock, temporary files can only be left over from a writer that was killed.
             sweep(folder.path)
             sweep(folder.checkpoints)
-            if (begun := begun_content(folder)) is not None:
+            if (begun := newest_checkpoint(folder).get("content")) is not None:
                 require_unchanged(folder.name, begun, parts.content)
             write_atomically(folder.spec, json.dumps(to_plain(spec), indent=1).encode())
         if parts.model.trunk.n_frozen and spec.training.views:

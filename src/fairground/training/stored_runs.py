@@ -13,7 +13,7 @@ from fairground.errors import DamageWarning, DataError, StoreError, require
 from fairground.evaluation import concatenate, evaluate_in_detail
 from fairground.evaluation.embed import embed
 from fairground.files import read_json
-from fairground.records import RunFolder, Store, begun_content, changes_in, read_arrays, stored_spec
+from fairground.records import RunFolder, Store, changes_in, newest_checkpoint, read_arrays, stored_spec
 from fairground.spec import ComponentSpec, run_from_plain
 from fairground.training import Checkpoints, InputProfile, SealedRows, device_named, view_of
 from fairground.training.assemble import Assembled, assemble
@@ -27,7 +27,7 @@ def reopen(home: Path, name: str, *, device: str = "auto") -> Assembled:
     """Return a stored run with its selected weights in place, ready to embed."""
     folder = RunFolder(home, name)
     parts = assemble(stored_spec(folder), device=device_named(device))
-    if what := changes_in(begun_content(folder) or {}, parts.content):
+    if what := changes_in(newest_checkpoint(folder).get("content", {}), parts.content):
         warnings.warn(f"run {name} was made with other content: {what}", DamageWarning, stacklevel=2)
     parts.model.load_state_dict(selected_weights(folder))
     return parts
