@@ -37,6 +37,7 @@ from fairground.records.record import one_of_each_spec
 from fairground.records.run_folder import RunFolder
 from fairground.records.run_folder import RunInProgress
 from fairground.records.run_folder import checkpoints_newest_first
+from fairground.records.run_folder import folder_names
 from fairground.records.run_folder import locked
 from fairground.records.run_folder import newest_checkpoint
 from fairground.records.run_folder import run_in_progress

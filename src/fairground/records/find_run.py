@@ -1,22 +1,14 @@
 """A run found by the beginning of its name."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from fairground.errors import require
+from fairground.records import folder_names
 from fairground.spec import nearest
 
 #: what the names of imported runs begin with
 IMPORTED = "imported-"
-
-
-def folder_names(root: Path) -> frozenset[str]:
-    try:
-        with os.scandir(root / "runs") as found:
-            return frozenset(entry.name for entry in found if entry.is_dir())
-    except (FileNotFoundError, NotADirectoryError):
-        return frozenset()
 
 
 def resolve_run(root: Path, name: str) -> str:

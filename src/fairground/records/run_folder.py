@@ -1,5 +1,6 @@
 """The folder of one run: which files it has, how far a run is, and which process works on it."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -62,6 +63,14 @@ class RunFolder:
         with writing(self.checkpoints):
             self.checkpoints.mkdir(parents=True, exist_ok=True)
         return self
+
+
+def folder_names(root: Path) -> frozenset[str]:
+    try:
+        with os.scandir(root / "runs") as found:
+            return frozenset(entry.name for entry in found if entry.is_dir())
+    except (FileNotFoundError, NotADirectoryError):
+        return frozenset()
 
 
 @contextmanager

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from fairground import spec as room
 from fairground.errors import require
-from fairground.spec import LATER, Value, declared, hash_of, load_run, nearest, parse_override, settings_as, to_plain
+from fairground.spec import LATER, Value, declared, hash_of, load_run, nearest, parse_override, to_plain
 from fairground.spec.run_spec import ROOM_OF, RunSpec, check_bounds
 from fairground.spec.search_ranges import LogReal, Range, contains, grid_of, range_for, range_from_plain
 
@@ -337,8 +338,8 @@ class StudyJob:
         protocol = self.data.protocol or study.protocol
         spec = load_run(protocol=protocol, overrides=overrides, unsaid=unsaid)
         if study.settings:
-            kept = {*map(_key, (*study.overrides, *self.data.words)), *(settings or ())}
-            read = {key: value for key, value in settings_as(study.settings, spec).items() if key not in kept}
+            kept = {word.partition("=")[0] for word in (*study.overrides, *self.data.words)} | {*(settings or ())}
+            read = {key: value for key, value in room.settings_as(study.settings, spec).items() if key not in kept}
             spec = load_run(protocol=protocol, overrides=overrides | read, unsaid=unsaid)
         if test:
             return spec
@@ -418,10 +419,6 @@ def _tunable(spec: RunSpec) -> dict[str, Range]:
     if declared("losses", spec.loss.name, "is_learnable", False) and spec.loss.settings.get("learn_beta") is not False:
         found["optimiser.loss_lr"] = LOSS_RATE
     return found
-
-
-def _key(word: str) -> str:
-    return word.partition("=")[0]
 
 
 def _unit_of(spec: RunSpec, key: str) -> Any:

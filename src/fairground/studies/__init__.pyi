@@ -48,8 +48,6 @@ from fairground.studies.search_analysis import expected_best
 from fairground.studies.search_analysis import importance
 from fairground.studies.search_analysis import on_bounds
 from fairground.studies.search_analysis import trace
-from fairground.studies.selection import Selected
-from fairground.studies.selection import select
 from fairground.studies.study_folder import StudyFolder
 from fairground.studies.study_folder import begun_hint
 from fairground.studies.study_folder import begun_studies
@@ -57,10 +55,12 @@ from fairground.studies.study_folder import find_begun
 from fairground.studies.study_folder import folder_of
 from fairground.studies.study_folder import stored_study
 from fairground.studies.trials import ENDED
+from fairground.studies.trials import Selected
 from fairground.studies.trials import Trial
 from fairground.studies.trials import TrialState
 from fairground.studies.trials import TrialStore
 from fairground.studies.trials import counts
+from fairground.studies.trials import select
 
 __all__ = [
     "ENDED",

@@ -1,14 +1,13 @@
 """The final runs of a study, which open the test split: repeats of every method, or seeds in waves until it is settled.
 
-Nothing about waves is stored but the records of runs. Who gets seeds next follows from them alone
-(`comparison.seed_waves`), so that a study that was killed goes on with the very seeds it would have had.
+Who gets seeds next follows from the records of runs alone (`comparison.seed_waves`); nothing else is stored.
 """
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from fairground.comparison.seed_waves import Wave, next_wave
+from fairground import comparison
 from fairground.errors import DataError
 from fairground.records.record import RunRecord
 from fairground.spec import RunSpec, SeedProcedure, StudyJob, StudySpec, in_unit, jobs_of, name_of
@@ -25,32 +24,29 @@ class FinalRuns:
     def names(self, seeds: Collection[int]) -> list[str]:
         return [name_of(spec) for (seed, _), spec in self.specs.items() if seed in seeds]
 
-    def noted(self, record: RunRecord) -> RunRecord:
-        """Return a record with how its settings and seeds were found, which one stored before may not have yet."""
-        return with_procedures(record, search=self.job.search_procedure(), seed_procedure=self.job.study.seed_procedure)
+    @property
+    def procedures(self) -> dict[str, Any]:
+        """How settings and seeds are found, for requests and records."""
+        return {"search": self.job.search_procedure(), "seed_procedure": self.job.study.seed_procedure}
 
     def request(self, seeds: Collection[int]) -> "Requests[list[RunRecord]]":
         specs = [spec for (seed, _), spec in self.specs.items() if seed in seeds]
         if not specs:
             return []
-        search, procedure = self.job.search_procedure(), self.job.study.seed_procedure
-        records = yield Request(specs=specs, search=search, seed_procedure=procedure)
-        return [self.noted(records[name_of(spec)]) for spec in specs]
+        records = yield Request(specs=specs, **self.procedures)
+        # A record that was stored before may not have the procedures yet.
+        return [with_procedures(records[name_of(spec)], **self.procedures) for spec in specs]
 
     def values(self, records: Mapping[str, RunRecord], metric: str) -> tuple[dict[int, dict[int, float]], set[int]]:
         """Return test scores by seed and fold of the seeds whose runs are all done, and the seeds that lost a run."""
+        runs = {place: records.get(name_of(spec)) for place, spec in self.specs.items()}
+        missing = {seed for (seed, _), record in runs.items() if record is None}
+        lost = {seed for (seed, _), record in runs.items() if record is not None and record.state != "done"}
         found: dict[int, dict[int, float]] = {}
-        lost: set[int] = set()
-        missing: set[int] = set()
-        for (seed, fold), spec in self.specs.items():
-            record = records.get(name_of(spec))
-            if record is None:
-                missing.add(seed)
-            elif record.state != "done":
-                lost.add(seed)
-            else:
+        for (seed, fold), record in runs.items():
+            if record is not None and seed not in lost | missing:
                 found.setdefault(seed, {})[fold] = _score(record, metric)
-        return {seed: by_fold for seed, by_fold in found.items() if seed not in lost | missing}, lost
+        return found, lost
 
 
 def finals_of(study: StudySpec, seal: Seal) -> dict[str, FinalRuns]:
@@ -78,7 +74,7 @@ def run_finals(study: StudySpec, seal: Seal, scheduler: Scheduler) -> dict[str, 
     }
 
 
-def waves_of(finals: Collection[FinalRuns], records: Mapping[str, RunRecord]) -> dict[str, Wave]:
+def waves_of(finals: Collection[FinalRuns], records: Mapping[str, RunRecord]) -> dict[str, "comparison.Wave"]:
     """Return where every data set stands, by its label; `records` are those of final runs, by name."""
     found = {}
     for data in dict.fromkeys(runs.job.data.label for runs in finals):
@@ -102,10 +98,10 @@ def wave_of(
     procedure: SeedProcedure,
     *,
     is_higher: bool,
-) -> Wave:
+) -> "comparison.Wave":
     """Return where the methods of one data set stand; `values` names every method, those without a run too."""
     margin = in_unit(procedure.metric, procedure.plan.margin)
-    return next_wave(
+    return comparison.next_wave(
         values, procedure.plan, seeds=procedure.seeds, lost=lost, margin=margin, higher_is_better=is_higher
     )
 
@@ -122,7 +118,7 @@ class WaveStatus:
     limit: int
 
     @classmethod
-    def from_wave(cls, wave: Wave, done: Mapping[str, Collection[int]]) -> "WaveStatus":
+    def from_wave(cls, wave: "comparison.Wave", done: Mapping[str, Collection[int]]) -> "WaveStatus":
         """Return the status; `done` are the seeds of each method's finished runs."""
         return cls(
             given={method: len(seeds) for method, seeds in wave.given.items()},
@@ -150,8 +146,6 @@ def _score(record: RunRecord, metric: str) -> float:
     value = record.score(metric, "test")
     if value is None:
         have = ", ".join(score.metric for score in record.scores if score.split == "test") or "none"
-        complaint = (
-            f"until_settled compares by selection.metric, {metric}, of which run {record.name} has no test score"
-        )
-        raise DataError(f"{complaint}; it has {have}")
+        complaint = f"until_settled compares by selection.metric, {metric}, of which run {record.name} has"
+        raise DataError(f"{complaint} no test score; it has {have}")
     return value

@@ -1,12 +1,8 @@
 """The search of one job: suggest a wave of trials, run their folds, stop hopeless ones, write down how each ended.
 
-A wave is a fixed number of trials, asked with all earlier waves in view and none of its own results, and ended in
-order of their numbers. Nothing here sees which run finished first.
-
-A suggestion is a function of the ranges, the trials so far and the seed, and of nothing else. Optuna's samplers keep a
-stream of random numbers that a kill would lose, and learn in the order in which results come in. Here every suggestion
-rebuilds a small study in memory from the trials that count and seeds the sampler by the trial's number, so that inline,
-parallel and resumed searches ask the same questions.
+A wave is a fixed number of trials, asked with all earlier waves in view and none of its own results. A suggestion is a
+function of the ranges, the trials so far and the seed alone: Optuna's study is built again for each, from the trials
+that count, so that inline, parallel and resumed searches ask the same questions.
 """
 
 import hashlib
@@ -77,10 +73,13 @@ def _with_fold(trial: Trial, fold: int, record: RunRecord, metric: str) -> Trial
         return replace(trial, folds={**trial.folds, fold: score}, higher_is_better=is_higher)
     if trial.state != "asked":
         return trial
-    if record.state == "done":
-        return replace(trial, state="failed", failure=f"fold {fold} has no validation score '{metric}'")
     how: TrialState = "diverged" if record.state == "diverged" else "failed"
-    return replace(trial, state=how, failure=f"fold {fold}: {record.failure}")
+    why = (
+        f"fold {fold} has no validation score '{metric}'"
+        if record.state == "done"
+        else f"fold {fold}: {record.failure}"
+    )
+    return replace(trial, state=how, failure=why)
 
 
 def next_settings(job: StudyJob, trials: Sequence[Trial]) -> dict[str, Value]:

@@ -10,11 +10,21 @@ from pathlib import Path
 
 from fairground.records import RunRecord, Store
 from fairground.spec import StudyJob, StudySpec, jobs_of
-from fairground.studies import JOIN_JOB, Seal, Trial, TrialStore, counts, folder_of, join_folds, search
+from fairground.studies import (
+    JOIN_JOB,
+    Seal,
+    Selected,
+    Trial,
+    TrialStore,
+    counts,
+    folder_of,
+    join_folds,
+    search,
+    select,
+)
 from fairground.studies.executors.executor import Executor
 from fairground.studies.final_runs import FinalRuns, WaveStatus, finals_of, run_finals, waves_of
-from fairground.studies.scheduler import JOB, OnRecord, Scheduler
-from fairground.studies.selection import Selected, select
+from fairground.studies.scheduler import JOB, OnRecord, Scheduler, with_procedures
 
 #: starts an executor of the function named by a dotted path
 Spawn = Callable[[str], Executor]
@@ -159,7 +169,7 @@ def results_so_far(study: StudySpec, *, home: Path) -> list[JobResult]:
                 job=final.job,
                 trials=tuple(trial_store.trials(label)) if study.search.trials else (),
                 selected=(seal.selection() or {}).get(label),
-                runs=tuple(final.noted(store.get(name)) for name in names),
+                runs=tuple(with_procedures(store.get(name), **final.procedures) for name in names),
             )
         )
     return results

@@ -1,11 +1,8 @@
 """Have many runs made, each once: stored ones are read, the others go to an executor.
 
 A caller is a generator. It yields a `Request`, is sent the records by name, and goes on until it returns. Any number
-of generators share one executor. What one is sent depends neither on another nor on the order in which runs finish, so
-that any number of workers gives the same results.
-
-Several drivers may share a run directory. A run is locked by the driver that has it made; the others wait for its
-record.
+of them share one executor; what one is sent depends neither on another nor on the order in which runs finish. Several
+drivers may share a run directory: one locks the run that it has made, the others wait for its record.
 """
 
 import time
@@ -227,7 +224,6 @@ def with_procedures(
 
 
 def _record_of(outcome: Outcome, spec: RunSpec) -> RunRecord:
-    """Return the record of an outcome, or one with how its run failed."""
     if outcome.result is not None:
         return cast("RunRecord", outcome.result)
     return RunRecord(
@@ -235,10 +231,7 @@ def _record_of(outcome: Outcome, spec: RunSpec) -> RunRecord:
         method=method_of(spec),
         spec=to_plain(spec),
         state="failed",
-        epochs=(),
-        best_epoch=None,
         scores=(),
-        notes=(),
         failure=outcome.failure,
         provenance=Clock().finish(),
     )

@@ -1,17 +1,16 @@
-"""The seal on the test split of a study: only after selection does it make final specs.
+"""The seal on the test split of a study: what was chosen is written down before the first final spec can be had.
 
-No run that looks at the test split exists before selection: what was chosen is written into the store, with who and
-when, before the first final spec can be had. A protocol that selects on the test split says so in its own spec and its
-records; nothing can be searched under it.
+A protocol that selects on the test split says so in its own spec and its records; nothing can be searched under it.
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from itertools import product
 
 from fairground.errors import SealError, require
-from fairground.records.record import RunRecord
-from fairground.records.store import AGAIN, Event, Store
+from fairground.records import AGAIN, RunRecord, Store
+from fairground.records.store import Event
 from fairground.spec import RunSpec, StudyJob, StudySpec, canonical_json, study_hash
 from fairground.studies import Selected
 
@@ -29,9 +28,7 @@ class Seal:
     def selection(self) -> dict[str, Selected] | None:
         """Return what was selected in each job, or None while the test split is sealed."""
         event = self._selected()
-        if event is None:
-            return None
-        return {label: Selected(**chosen) for label, chosen in json.loads(event.detail).items()}
+        return None if event is None else {job: Selected(**one) for job, one in json.loads(event.detail).items()}
 
     def begin_again(self, why: str) -> None:
         """Let settings be selected again, because data or code changed."""
@@ -65,13 +62,10 @@ class Seal:
                 f"the test split of study {self._study.name} is sealed until every method's settings are selected; "
                 "finish the search first (fairground study resume)"
             )
-        if job.label not in selection:
-            return {}
-        settings = selection[job.label].settings
+        runs = product(job.study.repeat_seeds, job.study.folds.used) if job.label in selection else ()
         return {
-            (seed, fold): job.spec(seed=seed, fold=fold, settings=settings, test=True)
-            for seed in job.study.repeat_seeds
-            for fold in job.study.folds.used
+            (seed, fold): job.spec(seed=seed, fold=fold, settings=selection[job.label].settings, test=True)
+            for seed, fold in runs
         }
 
     def note_opening(self, what: str) -> None:

@@ -3,14 +3,13 @@
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fairground.spec import Range, Value, end_of
 from fairground.studies import Trial, direction_of, frozen
 
 
-@dataclass(frozen=True, kw_only=True)
-class TracePoint:
+class TracePoint(NamedTuple):
     """One trial in the order of asking: its score if it is done, the best so far, and what had been spent."""
 
     number: int
@@ -23,16 +22,13 @@ class TracePoint:
 def trace(trials: Sequence[Trial]) -> list[TracePoint]:
     """Return the course of a search; `seconds` adds up, so that it is also the score-against-budget curve."""
     points: list[TracePoint] = []
-    best: float | None = None
-    spent = 0.0
+    best, spent = None, 0.0
     for trial in trials:
         spent += trial.seconds
         if trial.score is not None:
             better = max if trial.higher_is_better else min
             best = trial.score if best is None else better(best, trial.score)
-        points.append(
-            TracePoint(number=trial.number, state=trial.state, score=trial.score, best=best, seconds=round(spent, 3))
-        )
+        points.append(TracePoint(trial.number, trial.state, trial.score, best, round(spent, 3)))
     return points
 
 
@@ -71,7 +67,6 @@ def importance(ranges: Mapping[str, Range], trials: Sequence[Trial]) -> dict[str
 
 
 def on_bounds(ranges: Mapping[str, Range], settings: Mapping[str, Value]) -> list[str]:
-    """Return a sentence for every setting on an end of its range."""
     ends = {key: end_of(span, settings.get(key)) for key, span in ranges.items()}
     return [
         f"{key} = {settings[key]} is on the {end} bound of its range: the optimum may be outside; widen it"

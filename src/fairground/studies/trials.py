@@ -1,7 +1,6 @@
-"""The trials of a study, stored in trials.jsonl.
+"""The trials of a study, one line of trials.jsonl per change, and the one that is selected.
 
-There is one line per change: what was tried, what each fold scored, how it ended. A trial is written with its settings
-before any of its runs starts, so that a resumed search asks nothing twice. A trial without an end is continued.
+A trial is written with its settings before any of its runs starts, so that a resumed search asks nothing twice.
 """
 
 import json
@@ -51,6 +50,25 @@ def counts(trials: Sequence[Trial]) -> dict[str, int]:
     return {state: sum(trial.state == state for trial in trials) for state in ("asked", *ENDED)}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Selected:
+    """The settings a job goes on with; `trial` and `score` are None where nothing was searched."""
+
+    settings: Mapping[str, Value]
+    trial: int | None = None
+    score: float | None = None
+    n_trials: int = 0
+
+
+def select(trials: Sequence[Trial]) -> Selected | None:
+    """Return the trial with the best mean over the folds, the earliest of equals; None when none is done."""
+    done = [(trial.goodness, -trial.number, trial) for trial in trials if trial.goodness is not None]
+    if not done:
+        return None
+    best = max(done, key=lambda row: row[:2])[2]
+    return Selected(settings=dict(best.settings), trial=best.number, score=best.score, n_trials=len(trials))
+
+
 class TrialStore:
     """The trials of one study, job by job; the last line about a trial counts. One driver at a time writes."""
 
@@ -76,6 +94,5 @@ class TrialStore:
         append_line(self.path, {"job": job, **asdict(trial)})
 
     def _text(self) -> str:
-        """Return the complete lines of the file."""
         text = read_text(self.path, error=StoreError) if self.path.exists() else ""
         return text[: text.rfind("\n") + 1]

@@ -1,16 +1,8 @@
 """What every executor does: jobs in, each with an id, and outcomes out as they finish, each exactly once.
 
 A job is a function named by dotted path, `package.module:function`, so that naming it imports nothing. It takes one
-argument and a function that reports progress, and returns its result:
-
-    def train(argument: Mapping, tell: Callable[[Mapping], None]) -> object
-
-    with executor_named("processes", "fairground.training.run:run_job", workers=2) as executor:
-        for outcome in executor.run({"3f2a": argument}):
-            ...
-
-A search that learns from outcomes calls `submit` while it iterates over `finished`. Leaving the `with` block, by Ctrl-C
-too, interrupts what still runs (the job gets KeyboardInterrupt) and leaves no process behind.
+argument and a function that reports progress. Leaving the `with` block of an executor, by Ctrl-C too, interrupts what
+still runs (the job gets KeyboardInterrupt) and leaves no process behind.
 """
 
 import importlib
@@ -32,14 +24,8 @@ Watch = Callable[[Mapping[str, Any]], None]
 ExecutorName = Literal["inline", "processes", "ray", "slurm"]
 NAMES: tuple[str, ...] = get_args(ExecutorName)
 #: every library that may start threads reads one of these, once, when it is imported
-_THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-)
+_LIBRARIES_NUM = ("OMP_NUM", "MKL_NUM", "OPENBLAS_NUM", "NUMBA_NUM", "VECLIB_MAXIMUM", "NUMEXPR_NUM")
+_THREAD_VARIABLES = tuple(f"{library}_THREADS" for library in _LIBRARIES_NUM)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +49,9 @@ class Order(NamedTuple):
 
 
 class Executor(ABC):
-    """Runs one job for many arguments. `watch` is called, in the caller's thread, with the events of the jobs.
+    """Runs one job for many arguments, to each of which it adds the `device` that was asked for.
 
-    The `device` that was asked for is part of every argument.
+    `watch` is called, in the caller's thread, with the events of the jobs.
     """
 
     #: how many jobs run at once

@@ -39,10 +39,8 @@ class ProcessExecutor(WorkerExecutor):
         if gpus_per_run:
             n, size = max(1, int(1 / gpus_per_run)), max(1, int(gpus_per_run))
             groups = [self._gpus[begin : begin + size] for begin in range(0, len(self._gpus) - size + 1, size)]
-            refusal = (
-                f"gpus_per_run = {gpus_per_run:g}, but this machine has {len(self._gpus)} GPUs that --device allows"
-            )
-            require(len(groups) > 0, refusal)
+            here = f"this machine has {len(self._gpus)} GPUs that --device allows"
+            require(len(groups) > 0, f"gpus_per_run = {gpus_per_run:g}, but {here}")
             self._gpus = [",".join(group) for group in groups]
             self.capacity = min(self.capacity, n * len(groups))
 
