@@ -1,8 +1,7 @@
 """Find a component by its file name, list a room, or follow an external dotted path.
 
-A room is a folder of component files: `losses/soft_triple.py` holds `SoftTripleLoss` and is called `soft_triple` in
-configs, on the command line and in the docs. Nothing registers anything: the file is the entry. Listing a room reads
-the files without importing them, so that it costs nothing and never imports torch.
+A room is a folder of component files: `losses/soft_triple.py` holds `SoftTripleLoss` and is called `soft_triple`.
+Nothing registers anything: the file is the entry, and listing a room never imports torch.
 """
 
 import ast
@@ -38,35 +37,27 @@ OBJECTS: dict[str, Any] = {}
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the known word nearest to `word`, or nothing when none is near."""
-    names = list(known)
-    if word in names:
-        # Asked in passing, for an error that is not raised.
-        return ""
-    folded = {_fold(name): name for name in names}
-    close = difflib.get_close_matches(_fold(word), folded, n=1, cutoff=0.6)
+    folded = {_fold(name): name for name in known}
+    # Many ask in passing, for an error that is not raised.
+    close = [] if word in folded.values() else difflib.get_close_matches(_fold(word), folded, n=1, cutoff=0.6)
     return f" Did you mean '{folded[close[0]]}'?" if close else ""
 
 
 def list_room(room: str) -> dict[str, str]:
     """Return the name and first docstring line of every component in a room, without importing any of them."""
-    found = {}
-    for name in list_names(room):
-        docstring = ast.get_docstring(ast.parse((_HERE / room / f"{name}.py").read_text(encoding="utf-8"))) or ""
-        found[name] = docstring.partition("\n")[0]
-    return found
+    texts = {name: (_HERE / room / f"{name}.py").read_text(encoding="utf-8") for name in list_names(room)}
+    return {name: (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0] for name, text in texts.items()}
 
 
 def canonical(room: str, name: str) -> str:
     """Return the one spelling of a component's name: 'ArcFace', 'arcface' and 'arc_face' are all `arc_face`."""
     if ":" in name:
         return name
-    known = list_names(room)
+    known, kind = list_names(room), ROOMS[room].lower()
     if name in known:
         return name
     folded = {_fold(word): word for word in known}
-    kind = ROOMS[room].lower()
-    bare = _fold(name).removesuffix(kind)
-    match = folded.get(_fold(name)) or folded.get(bare)
+    match = folded.get(_fold(name)) or folded.get(_fold(name).removesuffix(kind))
     require(match is not None, f"no {kind} '{name}'.{nearest(name, known)} `fairground list {room}` shows them all.")
     return str(match)
 

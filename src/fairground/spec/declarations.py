@@ -1,9 +1,7 @@
-"""What a component declares about itself, read from its file without importing it.
+"""What a component declares about itself, read from its file: literals of its class body, arguments, their checks.
 
-A component writes what it declares as literals in its class body, its settings as keyword-only arguments with typed
-literal defaults, and the values it allows as `require(...)` at the beginning of its constructor. Reading the file keeps
-torch out of every command that only looks something up, and refuses a wrong setting before anything starts. Of a part
-that is named by dotted path nothing is read.
+Reading the file keeps torch out of every command that only looks something up, and refuses a wrong setting before
+anything starts. Of a part that is named by dotted path nothing is read.
 """
 
 import ast

@@ -3,7 +3,8 @@
 Tables of a study and of what it extends are merged key by key; "none" as a value removes an inherited entry.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
@@ -50,16 +51,16 @@ def load_study(name: str, *, changes: Overrides | None = None) -> spec.StudySpec
     A key of the study itself (`repeats`, `search.trials`) changes the study; any other is an override for all its runs.
     """
     is_file = name.endswith(".toml")
-    data = _layers(name)
-    for key, value in (changes or {}).items():
+    changes, data = changes or {}, _layers(name)
+    for key, value in changes.items():
         _change(data, key, value)
     study = _build(data, name=Path(name).stem if is_file else name, origin=name if is_file else f"study {name}")
     study = replace(study, follows=_FOLLOWS.get(study.settings, study.follows))
     source = _source(name)
-    is_same = source == name and {*(changes or {})} <= {"data.root", "data.path", "settings"}
+    is_same = source == name and changes.keys() <= {"data.root", "data.path", "settings"}
     if is_same or not (study.follows or study.differs):
         return study
-    reading = {key: value for key, value in (changes or {}).items() if key == "settings"}
+    reading = {key: value for key, value in changes.items() if key == "settings"}
     return _as_changed(study, load_study(source, changes=reading), str(data.get("differs", "")))
 
 
@@ -122,10 +123,7 @@ def study_from_plain(data: Mapping[str, Any]) -> spec.StudySpec:
 
 
 def _build(data: Mapping[str, Any], *, name: str, origin: str) -> spec.StudySpec:
-    known = (*_PLAIN, *_SECTIONS, "data", "methods")
-    for key in data:
-        hint = f"{nearest(key, known)} There are: {', '.join(known)}."
-        require(key in known, f"{origin}: no key '{key}'.{hint}")
+    _refuse_unknown(origin, data, (*_PLAIN, *_SECTIONS, "data", "methods"))
     hints = get_type_hints(spec.StudySpec)
     arguments = {key: fit(f"{origin}: {key}", hints[key], data[key]) for key in _PLAIN if key in data}
     for key, kind in _SECTIONS.items():
@@ -140,6 +138,12 @@ def _build(data: Mapping[str, Any], *, name: str, origin: str) -> spec.StudySpec
         arguments[key] = tuple(_entry(origin, key, kind, label, entry) for label, entry in entries.items())
     study = spec.StudySpec(name=name, **arguments)
     return replace(study, differs=_with_counts(study))
+
+
+def _refuse_unknown(where: str, keys: Iterable[str], known: Sequence[str]) -> None:
+    for key in keys:
+        hint = f"{nearest(key, known)} There are: {', '.join(known)}."
+        require(key in known, f"{where}: no key '{key}'.{hint}")
 
 
 def _entry(origin: str, key: str, kind: type[Any], label: str, entry: Any) -> Any:
@@ -172,10 +176,7 @@ def read_range(where: str, table: Any) -> Range:
     require(isinstance(table, Mapping), f"{where} must be a range like {{ low = 0, high = 1 }}; got {table!r}")
     if "kind" in table:
         return range_from_plain(table)
-    known = ["low", "high", "scale", "whole", "unit", "options"]
-    for key in table:
-        hint = f"{nearest(key, known)} There are: {', '.join(known)}."
-        require(key in known, f"{where}: no key '{key}'.{hint}")
+    _refuse_unknown(where, table, ("low", "high", "scale", "whole", "unit", "options"))
     if "options" in table:
         require(set(table) == {"options"}, f"{where} has options, so it has no other key")
         return Choice(options=tuple(table["options"]))
@@ -194,22 +195,20 @@ def read_range(where: str, table: Any) -> Range:
 def _with_counts(study: spec.StudySpec) -> str:
     """Return `differs` with the study's own {seeds}, {repeats}, {trials} and {budget}, as they were changed."""
     waves, budget = study.until_settled, study.budget
-    n_seeds = str(study.repeats) if waves is None else f"{waves.first} to {waves.limit}"
-    epochs = _counted(str(budget.epochs or "the protocol's"), "epoch")
-    batches = _counted(str(budget.batches_per_epoch or "the protocol's"), "batch", "batches")
-    found = study.differs
-    for key, value in {
-        "seeds": _counted(n_seeds, "seed"),
-        "repeats": _counted(n_seeds, "repeat"),
-        "trials": _counted(str(study.search.trials), "trial"),
+    n_seeds = study.repeats if waves is None else f"{waves.first} to {waves.limit}"
+    epochs = _counted(budget.epochs or "the protocol's", "epoch", "epochs")
+    batches = _counted(budget.batches_per_epoch or "the protocol's", "batch", "batches")
+    counts = {
+        "seeds": _counted(n_seeds, "seed", "seeds"),
+        "repeats": _counted(n_seeds, "repeat", "repeats"),
+        "trials": _counted(study.search.trials, "trial", "trials"),
         "budget": f"{epochs} of {batches}",
-    }.items():
-        found = found.replace(f"{{{key}}}", value)
-    return found
+    }
+    return re.sub(r"\{(seeds|repeats|trials|budget)\}", lambda found: counts[found[1]], study.differs)
 
 
-def _counted(number: str, one: str, several: str = "") -> str:
-    return f"{number} {one}" if number == "1" else f"{number} {several or one + 's'}"
+def _counted(number: int | str, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
 
 
 def _change(data: dict[str, Any], key: str, value: Value) -> None:

@@ -1,8 +1,7 @@
 """Metrics and analyses by the names that a spec has for them: `recall@5`, `MAP@R`, `fnmr@fmr=0.01`, `rho(drop_last=1)`.
 
-A metric is `name` or `name@argument`. The name is a file in the metrics room or one of the aliases its class lists;
-case, hyphens and underscores do not matter, and `_at_` may stand for `@`. Where `name@argument` is itself a file
-(`map@r` is `map_at_r.py`), that file is meant. A metric of the user's own, by dotted path, is not found here.
+The name of a metric is a file in the metrics room, `map_at_r.py` for `map@r`, or one of the aliases its class lists;
+case, hyphens and underscores do not matter. A metric of the user's own, by dotted path, is not found here.
 """
 
 import re
@@ -17,10 +16,7 @@ ROOM = "metrics"
 
 
 class MetricDeclaration(NamedTuple):
-    """A metric's file, what is after @, its name in print, which way is better, whether it is a share of 1.
-
-    A share is between `lowest` and 1.
-    """
+    """A metric's file, what is after @, its name in print, and whether it is a share, between `lowest` and 1."""
 
     name: str
     argument: str | None
@@ -67,7 +63,6 @@ def goodness(value: float, higher_is_better: bool | None) -> float:
 
 
 def refuse_unknown(word: str) -> None:
-    """Refuse a word that means no metric, suggesting the nearest right one."""
     name, _, argument = _plain(word).partition("_at_")
     words = [spelled(known) for known in list_names(ROOM)]
     hint = nearest(f"{name}@{argument}" if argument else name, words) or nearest(name, words)
@@ -89,7 +84,6 @@ def _plain(word: str) -> str:
 
 @cache
 def _spellings() -> tuple[dict[str, str], dict[str, str]]:
-    """Return the metrics by file name and by alias."""
     names = list_names(ROOM)
     aliases = {_plain(alias): name for name in names for alias in declared(ROOM, name, "aliases", ())}
     return {_plain(name): name for name in names}, aliases

@@ -95,13 +95,11 @@ class TrainingSpec:
 
     def __post_init__(self) -> None:
         check_bounds("training", self, "[1, inf)", "batch_size", "validate_every")
-        check_bounds("training", self, "[0, inf)", "epochs", "batches_per_epoch", "patience", "gradient_chunk", "views")
-        check_bounds("training", self, "[0, inf)", "analyse_every")
-        require(
-            re.fullmatch(r"all|head|last:[1-9][0-9]*", self.trainable) is not None,
-            "training.trainable must be all, head, or last:N for the last N stages of the trunk, like last:2; got "
-            f"{self.trainable!r}",
-        )
+        counts = ("epochs", "batches_per_epoch", "patience", "gradient_chunk", "views", "analyse_every")
+        check_bounds("training", self, "[0, inf)", *counts)
+        wanted = "must be all, head, or last:N for the last N stages of the trunk, like last:2"
+        is_fine = re.fullmatch(r"all|head|last:[1-9][0-9]*", self.trainable) is not None
+        require(is_fine, f"training.trainable {wanted}; got {self.trainable!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,19 +164,18 @@ class RunSpec:
     def __post_init__(self) -> None:
         check_bounds("", self, "[0, inf)", "seed")
         require(self.seed < 2**63, f"seed must be below 2**63; got {self.seed}")
-        require(
-            self.evaluation.principal_axes == 0 or self.training.epochs == 0,
-            "evaluation.principal_axes is for networks that are not trained: say training.epochs=0, or leave it at 0; "
-            f"got {self.evaluation.principal_axes} axes and {self.training.epochs} epochs",
-        )
+        axes, epochs = self.evaluation.principal_axes, self.training.epochs
+        wanted = "for networks that are not trained: say training.epochs=0, or leave it at 0"
+        is_fine = axes == 0 or epochs == 0
+        require(is_fine, f"evaluation.principal_axes is {wanted}; got {axes} axes and {epochs} epochs")
 
     def value_of(self, key: str) -> Value:
-        """Return what the run has for a dotted setting; a rate that is left out is the trunk's."""
+        """Return what the run has for a dotted setting, if anything; a rate that is left out is the trunk's."""
         part, _, setting = key.partition(".")
-        section = getattr(self, part)
-        if section is None or isinstance(section, ComponentSpec):
-            return None if section is None else section.settings.get(setting)
-        found: Value = getattr(section, setting)
+        section = getattr(self, part, None)
+        if isinstance(section, ComponentSpec):
+            return section.settings.get(setting)
+        found: Value = getattr(section, setting, None)
         return self.optimiser.lr if found is None and setting in ("head_lr", "loss_lr") else found
 
 

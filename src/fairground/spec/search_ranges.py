@@ -62,9 +62,6 @@ class Choice:
 Range = Real | LogReal | Integer | Choice
 _KINDS: Mapping[str, type[Range]] = {kind.__name__: kind for kind in (Real, LogReal, Integer, Choice)}
 
-#: significant digits of a setting: a table can print it whole
-_DIGITS = 6
-
 
 def end_of(searched: Range | None, value: object) -> str | None:
     """Return which end of the range the value is on, "lower" or "upper"; choices have no ends."""
@@ -87,7 +84,7 @@ def contains(searched: Range, value: object) -> bool:
     return searched.low <= value <= searched.high
 
 
-def range_for(key: str, searched: Range, unit: str | None) -> Range:
+def range_for(key: str, searched: Range, unit: Value) -> Range:
     """Return the range of a setting in the unit its run states; both must have a unit, or neither."""
     given = searched.unit if isinstance(searched, Real) else None
     if unit is None:
@@ -96,17 +93,15 @@ def range_for(key: str, searched: Range, unit: str | None) -> Range:
     require(given is not None, f"the range of {key} needs a unit: unit = 'radians' or 'degrees'; got {searched}")
     if unit == given or not isinstance(searched, Real):
         return searched
-    ratio = math.pi / 180 if unit == "radians" else 1 / (math.pi / 180)
+    convert = math.degrees if unit == "degrees" else math.radians
     # Without the last digits, which a change of units makes up: 90, not 90.00000000000001.
-    low, high = (float(f"{value * ratio:.14g}") for value in (searched.low, searched.high))
+    low, high = (float(f"{convert(value):.14g}") for value in (searched.low, searched.high))
     return Real(low=low, high=high, unit="degrees" if unit == "degrees" else "radians")
 
 
 def range_from_plain(data: Mapping[str, Any]) -> Range:
-    values: dict[str, Any] = {key: value for key, value in data.items() if key != "kind"}
-    if "options" in values:
-        values["options"] = tuple(values["options"])
-    return _KINDS[data["kind"]](**values)
+    values: dict[str, Any] = {key: tuple(value) if key == "options" else value for key, value in data.items()}
+    return _KINDS[values.pop("kind")](**values)
 
 
 def grid_of(ranges: Mapping[str, Range], trials: int) -> list[dict[str, Value]]:
@@ -121,11 +116,8 @@ def grid_of(ranges: Mapping[str, Range], trials: int) -> list[dict[str, Value]]:
     def n_points(size: int) -> int:
         return math.prod(len(_levels(span, size)) for span in ranges.values())
 
-    require(
-        trials >= n_points(2),
-        f"search.trials must be at least {n_points(2)} for a grid over {', '.join(ranges)}, two levels of each range "
-        f"and all options of a choice; got {trials}",
-    )
+    least = f"{n_points(2)} for a grid over {', '.join(ranges)}, two levels of each range and all options of a choice"
+    require(trials >= n_points(2), f"search.trials must be at least {least}; got {trials}")
     size = 2
     while n_points(size) < n_points(size + 1) <= trials:
         size += 1
@@ -155,5 +147,5 @@ def value_at(span: Range, share: float) -> Value:
 
 
 def rounded(span: Real | LogReal, value: float) -> float:
-    """Return a number of a range with as many digits as a table prints."""
-    return min(max(float(f"{value:.{_DIGITS}g}"), float(span.low)), float(span.high))
+    """Return a number of a range with six significant digits, so that a table can print it whole."""
+    return min(max(float(f"{value:.6g}"), float(span.low)), float(span.high))

@@ -1,8 +1,7 @@
 """A study: which methods are compared on which data, how they are searched, how often repeated, and its runs.
 
-A study is named by its hash as a run is. The question and its kind, what it follows and the number of repeats are left
-out of it, so that asking for more repeats goes on with the same search. How seeds are added in waves is part of it: a
-rule that could change once results are known would be no rule.
+A study is named by its hash as a run is. The number of repeats is left out of it, so that asking for more goes on with
+the same search; how seeds are added in waves is not: a rule that could change once results are known is not a rule.
 """
 
 from collections.abc import Mapping
@@ -76,10 +75,8 @@ class SearchSpec:
     defaults_first: bool = field(default=False, metadata=LATER)
 
     def __post_init__(self) -> None:
-        require(
-            not self.defaults_first or self.sampler != "grid",
-            "search.defaults_first is for the samplers gp, tpe and random; a grid has its own points and no others",
-        )
+        complaint = "search.defaults_first is for the samplers gp, tpe and random; a grid has its own points"
+        require(not self.defaults_first or self.sampler != "grid", f"{complaint} and no others")
         check_bounds("search", self, "[0, inf)", "trials")
         check_bounds("search", self, "[1, inf)", "startup", "wave", "prune_after")
 
@@ -94,10 +91,8 @@ class FoldsSpec:
 
     def __post_init__(self) -> None:
         check_bounds("folds", self, "[1, 1000]", "n")
-        require(
-            all(0 <= fold < self.n for fold in self.use) and len(set(self.use)) == len(self.use),
-            f"folds.use must name folds in 0..{self.n - 1}, each once; got {list(self.use)}",
-        )
+        is_fine = {*self.use} <= {*range(self.n)} and len(set(self.use)) == len(self.use)
+        require(is_fine, f"folds.use must name folds in 0..{self.n - 1}, each once; got {list(self.use)}")
 
     @property
     def used(self) -> tuple[int, ...]:
@@ -266,14 +261,13 @@ class StudySpec:
             for label in data.ranges:
                 hint = f"{nearest(label, methods)} The methods are {methods}"
                 require(label in methods, f"data set '{data.label}' has ranges for '{label}'.{hint}")
-        for words in [data.words for data in self.data] + [method.words for method in self.methods]:
-            for word in words:
-                parse_override(word)
-        require(
-            self.search.pruning == "none" or self.search.prune_after < len(self.folds.used),
-            f"search.prune_after must be below the number of folds, {len(self.folds.used)}, to save anything; "
-            f"got {self.search.prune_after}",
-        )
+        parts: list[DataSpec | MethodSpec] = [*self.data, *self.methods]
+        for word in (word for part in parts for word in part.words):
+            parse_override(word)
+        n_folds, n_first = len(self.folds.used), self.search.prune_after
+        is_early = self.search.pruning == "none" or n_first < n_folds
+        complaint = f"search.prune_after must be below the number of folds, {n_folds}, to save anything; got {n_first}"
+        require(is_early, complaint)
 
     @property
     def varied(self) -> tuple[str, ...]:
@@ -359,9 +353,8 @@ class StudyJob:
         search, spec = self.study.search, self._searched()
         here = self.data.ranges.get(self.method.label, {})
         found = {**(_tunable(spec) if search.space == "tunable" else {}), **search.ranges, **self.method.ranges, **here}
-        return {
-            key: range_for(key, span, _unit_of(spec, key)) for key, span in sorted(found.items()) if span is not None
-        }
+        units = {key: spec.value_of(f"{key}_unit") for key in found}
+        return {key: range_for(key, span, units[key]) for key, span in sorted(found.items()) if span is not None}
 
     def defaults(self) -> dict[str, Value]:
         """Return the searched settings as the method's own overrides and defaults have them.
@@ -378,18 +371,9 @@ class StudyJob:
         study, search = self.study, self.study.search
         if not search.trials:
             return None
-        return SearchProcedure(
-            trials=self.n_trials(),
-            sampler=search.sampler,
-            startup=search.startup,
-            defaults_first=search.defaults_first,
-            pruning=search.pruning,
-            metric=study.selection.metric,
-            over=study.selection.over,
-            n_folds=study.folds.n,
-            folds=study.folds.used,
-            ranges=self.ranges(),
-        )
+        how: dict[str, Any] = {key: getattr(search, key) for key in ("sampler", "startup", "defaults_first", "pruning")}
+        how |= {"n_folds": study.folds.n, "folds": study.folds.used, **vars(study.selection)}
+        return SearchProcedure(trials=self.n_trials(), ranges=self.ranges(), **how)
 
     def n_trials(self) -> int:
         """Return how many trials the job has: the study's, a grid's, or one where there is nothing to search."""
@@ -400,27 +384,16 @@ class StudyJob:
 
 
 def jobs_of(study: StudySpec) -> list[StudyJob]:
-    return [
-        StudyJob(study=study, data=data, method=method)
-        for data in study.data
-        for method in study.methods
-        if not method.on or data.label in method.on
-    ]
+    pairs = [(data, method) for data in study.data for method in study.methods]
+    return [StudyJob(study=study, data=d, method=m) for d, m in pairs if not m.on or d.label in m.on]
 
 
 def _tunable(spec: RunSpec) -> dict[str, Range]:
-    parts = {part: getattr(spec, part) for part in ("loss", "miner", "regulariser")}
-    found = {
-        f"{part}.{key}": span
-        for part, component in parts.items()
-        if component is not None
-        for key, span in declared(ROOM_OF[part], component.name, "tunable", {}).items()
-    }
+    found: dict[str, Range] = {}
+    for part in ("loss", "miner", "regulariser"):
+        if (component := getattr(spec, part)) is not None:
+            ranges = declared(ROOM_OF[part], component.name, "tunable", {})
+            found |= {f"{part}.{key}": span for key, span in ranges.items()}
     if declared("losses", spec.loss.name, "is_learnable", False) and spec.loss.settings.get("learn_beta") is not False:
         found["optimiser.loss_lr"] = LOSS_RATE
     return found
-
-
-def _unit_of(spec: RunSpec, key: str) -> Any:
-    part, _, setting = key.partition(".")
-    return getattr(getattr(spec, part, None), "settings", {}).get(f"{setting}_unit")
