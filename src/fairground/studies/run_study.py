@@ -8,23 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairground import comparison
 from fairground.records import RunRecord, Store
 from fairground.spec import StudyJob, StudySpec, jobs_of
-from fairground.studies import (
-    JOIN_JOB,
-    Seal,
-    Selected,
-    Trial,
-    TrialStore,
-    counts,
-    folder_of,
-    join_folds,
-    search,
-    select,
-)
+from fairground.studies import JOIN_JOB, Seal, Trial, TrialStore, counts, folder_of, join_folds, search
 from fairground.studies.executors.executor import Executor
-from fairground.studies.final_runs import FinalRuns, WaveStatus, finals_of, run_finals, waves_of
+from fairground.studies.final_runs import WaveStatus, finals_of, run_finals, waves_of
 from fairground.studies.scheduler import JOB, OnRecord, Scheduler, with_procedures
+from fairground.studies.trials import Selected, select
 
 #: starts an executor of the function named by a dotted path
 Spawn = Callable[[str], Executor]
@@ -112,26 +103,45 @@ class JobStatus:
     final_wanted: int
 
 
+class _StoredStudy:
+    """What is stored of a study, in progress or not; of final runs, nothing before selection."""
+
+    def __init__(self, study: StudySpec, home: Path) -> None:
+        self.store, trials = Store(home), TrialStore(folder_of(study, home).path)
+        self.seal, self.done = Seal(self.store, study), set(self.store.names(state="done"))
+        self.trials = {job.label: trials.trials(job.label) for job in jobs_of(study) if study.search.trials}
+        self.selection = self.seal.selection()
+        self.finals = {} if self.selection is None else finals_of(study, self.seal)
+        #: in waves, the records of final runs that are over, which a failed run is not, and how each data set stands
+        self.records: dict[str, RunRecord] = {}
+        self.waves: dict[str, comparison.Wave] = {}
+        if study.until_settled is not None:
+            names = {name for runs in self.finals.values() for name in runs.names(study.repeat_seeds)}
+            over = names & {*self.done, *self.store.names(state="diverged")}
+            self.records = {name: self.store.get(name) for name in over}
+            self.waves = waves_of(self.finals.values(), self.records)
+
+    def seeds(self, job: StudyJob) -> Sequence[int]:
+        """Return the seeds that a job was given so far."""
+        plan, wave = job.study.until_settled, self.waves.get(job.data.label)
+        first = job.study.repeat_seeds if plan is None else job.study.repeat_seeds[: plan.first]
+        return first if wave is None else wave.given.get(job.method.label, first)
+
+
 def status_of(study: StudySpec, *, home: Path) -> list[JobStatus]:
     """Return how far every job is; a study in progress may be read."""
-    store = Store(home)
-    seal, done = Seal(store, study), set(store.names(state="done"))
-    is_selected = seal.selection() is not None
-    finals = finals_of(study, seal) if is_selected else {}
-    given = _given_seeds(finals, store)
-    n_first = study.repeats if study.until_settled is None else study.until_settled.first
-    trial_store = TrialStore(folder_of(study, home).path)
+    stored = _StoredStudy(study, home)
     rows = []
     for job in jobs_of(study):
-        names = finals[job.label].names(given.get(job.label, study.repeat_seeds)) if is_selected else []
+        seeds, final = stored.seeds(job), stored.finals.get(job.label)
         rows.append(
             JobStatus(
                 job=job.label,
-                trials=counts(trial_store.trials(job.label)) if study.search.trials else {},
+                trials=counts(stored.trials[job.label]) if job.label in stored.trials else {},
                 n_trials=job.n_trials(),
-                is_selected=is_selected,
-                final_done=sum(name in done for name in names),
-                final_wanted=len(given.get(job.label, range(n_first))) * len(study.folds.used),
+                is_selected=stored.selection is not None,
+                final_done=0 if final is None else sum(name in stored.done for name in final.names(seeds)),
+                final_wanted=len(seeds) * len(study.folds.used),
             )
         )
     return rows
@@ -139,55 +149,31 @@ def status_of(study: StudySpec, *, home: Path) -> list[JobStatus]:
 
 def waves_so_far(study: StudySpec, *, home: Path) -> dict[str, WaveStatus]:
     """Return where each data set of a study in waves stands; nothing before selection, or of a fixed design."""
-    store = Store(home)
-    seal = Seal(store, study)
-    if study.until_settled is None or seal.selection() is None:
-        return {}
-    finals = finals_of(study, seal)
-    records, metric = _final_records(finals, store), study.selection.metric
-    done = {label: runs.values(records, metric)[0] for label, runs in finals.items()}
+    stored, metric = _StoredStudy(study, home), study.selection.metric
+    done = {label: runs.values(stored.records, metric)[0] for label, runs in stored.finals.items()}
     return {
         data: WaveStatus.from_wave(wave, {method: done[f"{data}/{method}"] for method in wave.given})
-        for data, wave in waves_of(finals.values(), records).items()
+        for data, wave in stored.waves.items()
     }
 
 
 def results_so_far(study: StudySpec, *, home: Path) -> list[JobResult]:
     """Return what is stored of a study whose selection is over, without running anything."""
-    store = Store(home)
-    seal, done = Seal(store, study), set(store.names(state="done"))
-    finals = finals_of(study, seal)
-    given = _given_seeds(finals, store)
-    trial_store = TrialStore(folder_of(study, home).path)
+    stored = _StoredStudy(study, home)
     results = []
-    for label, final in finals.items():
-        seeds = given.get(label, study.repeat_seeds)
+    for label, final in (stored.finals or finals_of(study, stored.seal)).items():
         # Those repeats whose folds are all done.
-        names = [name for seed in seeds if done.issuperset(some := final.names([seed])) for name in some]
+        repeats = [names for seed in stored.seeds(final.job) if stored.done.issuperset(names := final.names([seed]))]
+        records = (stored.store.get(name) for names in repeats for name in names)
         results.append(
             JobResult(
                 job=final.job,
-                trials=tuple(trial_store.trials(label)) if study.search.trials else (),
-                selected=(seal.selection() or {}).get(label),
-                runs=tuple(with_procedures(store.get(name), **final.procedures) for name in names),
+                trials=tuple(stored.trials.get(label, ())),
+                selected=(stored.selection or {}).get(label),
+                runs=tuple(with_procedures(record, **final.procedures) for record in records),
             )
         )
     return results
-
-
-def _given_seeds(finals: Mapping[str, FinalRuns], store: Store) -> dict[str, tuple[int, ...]]:
-    """Return the seeds that each job of a study in waves was given so far; nothing for other studies."""
-    if not any(runs.job.study.until_settled for runs in finals.values()):
-        return {}
-    waves = waves_of(finals.values(), _final_records(finals, store))
-    return {f"{data}/{method}": seeds for data, wave in waves.items() for method, seeds in wave.given.items()}
-
-
-def _final_records(finals: Mapping[str, FinalRuns], store: Store) -> dict[str, RunRecord]:
-    """Return the stored records of final runs that are over, by name; a failed run is made again and not over."""
-    names = [name for runs in finals.values() for name in runs.names(runs.job.study.repeat_seeds)]
-    known = {*store.names(state="done"), *store.names(state="diverged")}
-    return {name: store.get(name) for name in names if name in known}
 
 
 @dataclass(frozen=True, kw_only=True)
