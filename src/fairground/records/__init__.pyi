@@ -13,7 +13,6 @@ from fairground.records.content import require_unchanged
 from fairground.records.current_record import Outcome
 from fairground.records.current_record import outcome_of
 from fairground.records.find_run import IMPORTED
-from fairground.records.find_run import folder_names
 from fairground.records.find_run import own_run
 from fairground.records.find_run import resolve_run
 from fairground.records.find_run import resolved
