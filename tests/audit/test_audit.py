@@ -75,10 +75,7 @@ def test_copies_within_and_across_parts(tmp_path):
     assert found.parts == {"train": (7, 2), "test": (3, 1)}
     copies = found.duplicates
     assert (copies.images, copies.across_parts, copies.across_classes) == (4, 2, 2)
-    assert copies.examples == (
-        ("train/a/0.png", "test/c/leak.png"),
-        ("train/a/2.png", "train/a/copy.png"),
-    )
+    assert copies.examples == (("train/a/0.png", "test/c/leak.png"), ("train/a/2.png", "train/a/copy.png"))
     near = found.near_duplicates
     assert (near.images, near.across_parts, near.across_classes) == (2, 2, 2)
     assert near.examples == (("train/b/2.png", "test/c/near.jpg"),)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from fairground.records.record import Provenance, RunRecord, Selection
 from fairground.spec.study_spec import SearchProcedure
-from tests.records.factory import hashed, make_provenance, make_record
+from tests.records.factory import changed, make_provenance, make_record
 
 ON_TEST = {"selection": Selection(split="test", metric="map@r")}
 
@@ -32,24 +32,11 @@ def method(
     """
     runs = []
     for seed in range(seeds) if isinstance(seeds, int) else seeds:
-        record = make_record(loss=loss, level=level, spread=spread, seed=seed)
-        spec = {key: dict(value) if isinstance(value, dict) else value for key, value in record.spec.items()}
-        for dotted, value in changes.items():
-            part, _, key = dotted.partition("__")
-            spec[part] = {**(spec.get(part) or {}), key: value} if key else value
-        epochs = record.epochs if is_validated else tuple(replace(row, validation={}) for row in record.epochs)
-        selection = record.selection if is_validated else None
-        scores = record.scores if is_validated else tuple(s for s in record.scores if s.split == "test")
-        runs.append(
-            replace(
-                record,
-                name=hashed(spec),
-                method=hashed(spec | {"seed": 0}),
-                spec=spec,
-                epochs=epochs,
-                scores=scores,
-                provenance=provenance or make_provenance(),
-                **{"selection": selection, **(fields or {})},
-            )
-        )
+        record = changed(make_record(loss=loss, level=level, spread=spread, seed=seed), **changes)
+        given = {"provenance": provenance or make_provenance(), **(fields or {})}
+        if not is_validated:
+            epochs = tuple(replace(row, validation={}) for row in record.epochs)
+            scores = tuple(score for score in record.scores if score.split == "test")
+            given = {"selection": None, "epochs": epochs, "scores": scores, **given}
+        runs.append(replace(record, **given))
     return runs

@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 
-from fairground.contracts.metric import (
-    ClusteringMetric,
-    RankingMetric,
-)
+from fairground.contracts.metric import ClusteringMetric, RankingMetric
 from fairground.evaluation import evaluate, metric_named
 from fairground.spec import list_room, spelled
 from tests.metrics.oracle import hit_lists, ranking

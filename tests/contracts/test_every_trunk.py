@@ -9,10 +9,7 @@ from fairground.contracts.trunk_head_transform import Mixing, Trunk, mix
 from fairground.spec import declared, find, list_room
 
 #: what a trunk cannot do without
-SETTINGS: dict[str, dict[str, object]] = {
-    "timm": {"model": "test_resnet"},
-    "efficientnet_lite0": {"weights": None},
-}
+SETTINGS: dict[str, dict[str, object]] = {"timm": {"model": "test_resnet"}, "efficientnet_lite0": {"weights": None}}
 each_trunk = pytest.mark.parametrize("name", list_room("trunks"))
 
 

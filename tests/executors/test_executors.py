@@ -66,12 +66,7 @@ def test_what_jobs_tell_is_heard_in_order(make):
 
 
 @pytest.mark.parametrize(
-    ("how", "sentence"),
-    [
-        ("refusal", "the split is empty"),
-        ("bug", "ValueError: a bug"),
-        ("exit", "SystemExit: 3"),
-    ],
+    ("how", "sentence"), [("refusal", "the split is empty"), ("bug", "ValueError: a bug"), ("exit", "SystemExit: 3")]
 )
 def test_a_failing_job_is_told_in_a_sentence_and_not_tried_again(make, how, sentence):
     with make(f"{JOBS}:fail") as executor:
@@ -84,10 +79,7 @@ def test_a_failing_job_is_told_in_a_sentence_and_not_tried_again(make, how, sent
 
 @pytest.mark.parametrize(
     ("job", "sentence"),
-    [
-        ("no.such.module:job", "No module named 'no'"),
-        (f"{JOBS}:doubel", "has no attribute 'doubel'"),
-    ],
+    [("no.such.module:job", "No module named 'no'"), (f"{JOBS}:doubel", "has no attribute 'doubel'")],
 )
 def test_a_job_that_is_not_there_is_a_failure_in_a_sentence(make, job, sentence):
     with make(job) as executor:

@@ -21,13 +21,7 @@ ROTH = published_rows("roth2020/table2", method="margin@roth-beta12-cub200", met
 
 
 def run(
-    row: PublishedRow,
-    score: float,
-    *,
-    seed: int,
-    fold: int | None = None,
-    study: int = 0,
-    **changes: object,
+    row: PublishedRow, score: float, *, seed: int, fold: int | None = None, study: int = 0, **changes: object
 ) -> RunRecord:
     """A run of the first study that makes the row, or another, save for `changes` of its spec by dotted name."""
     return record_of(expected_runs(row)[study], {"recall@1": score}, seed=seed, fold=fold, **changes)

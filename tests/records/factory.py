@@ -5,6 +5,7 @@ import json
 import math
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from fairground.records.record import EpochRow, Provenance, RunRecord, Score, Selection, State
 
@@ -114,3 +115,12 @@ def make_record(
         provenance=provenance or make_provenance(),
         **{"selection": Selection(split="validation", metric="map@r"), **fields},
     )
+
+
+def changed(record: RunRecord, **settings: object) -> RunRecord:
+    """The run with settings changed, `part__setting=value`; another spec, so another name and method."""
+    spec = dict(record.spec)
+    for dotted, value in settings.items():
+        part, _, inner = dotted.partition("__")
+        spec[part] = {**(spec.get(part) or {}), inner: value} if inner else value
+    return replace(record, spec=spec, name=hashed(spec), method=hashed(spec | {"seed": 0}))

@@ -7,7 +7,7 @@ import numpy as np
 
 from fairground.records import RunFolder, RunRecord, Score, write_arrays
 from fairground.reporting import FigureInputs, ResultTable, RunSet
-from tests.records.factory import hashed, make_record
+from tests.records.factory import changed, hashed, make_record
 
 KEY = ("icons", "laptop")
 
@@ -40,15 +40,3 @@ def run(loss: str, value: float, *, miner: str = "distance_weighted", p: float |
         found.append(Score(metric=name.removeprefix("train_"), split=split, value=number))
     key = hashed(spec | {"seed": 0})
     return replace(made, name=hashed(spec), method=key, spec=spec, scores=tuple(found))
-
-
-def changed(record: RunRecord, **settings: object) -> RunRecord:
-    """The run with settings changed, `part__setting=value`; another spec, so another name and method."""
-    spec = {key: dict(part) if isinstance(part, dict) else part for key, part in record.spec.items()}
-    for dotted, value in settings.items():
-        part, _, inner = dotted.partition("__")
-        if inner:
-            spec[part][inner] = value
-        else:
-            spec[part] = value
-    return replace(record, spec=spec, name=hashed(spec), method=hashed(spec | {"seed": 0}))

@@ -10,7 +10,8 @@ from fairground.papers.claims import claimed_gain, claims_on
 from fairground.records import EpochRow, Score
 from fairground.reporting.figures import improvement, metric_agreement
 from fairground.reporting.result_table import ResultTable
-from tests.reporting.figure_runs import changed, inputs, run, toys
+from tests.records.factory import changed
+from tests.reporting.figure_runs import inputs, run, toys
 
 
 def test_claims_are_those_of_papers_and_not_of_comparisons():

@@ -15,8 +15,7 @@ from fairground.errors import DamageWarning
 from fairground.records import RunFolder, write_arrays
 from fairground.reporting import RunSet, build_page, page_text, with_ensembles_apart
 from fairground.spec import load_study
-from tests.records.factory import make_record
-from tests.reporting.figure_runs import changed
+from tests.records.factory import changed, make_record
 from tests.reporting.fixtures import HOSTILE, make_study, write_gallery
 
 

@@ -17,8 +17,8 @@ from fairground.reporting.figures import (
     search_surfaces,
 )
 from fairground.studies.trials import Trial
-from tests.records.factory import make_record
-from tests.reporting.figure_runs import KEY, changed, inputs, run
+from tests.records.factory import changed, make_record
+from tests.reporting.figure_runs import KEY, inputs, run
 from tests.reporting.fixtures import make_rich_study, make_study, write_files
 
 

@@ -10,8 +10,7 @@ from fairground.reporting import ResultTable, headline_of
 from fairground.reporting import table_formats as formats
 from fairground.reporting.run_set import methods_of
 from fairground.spec.run_names import flatten
-from tests.records.factory import make_record, make_spec
-from tests.reporting.figure_runs import changed
+from tests.records.factory import changed, make_record, make_spec
 from tests.reporting.fixtures import HOSTILE, make_study
 
 

@@ -10,7 +10,8 @@ from fairground.reporting import FigureInputs, RunSet, figures_of, inputs_of, pa
 from fairground.reporting.figures import effects_of_settings, embedding_structure, regularisation, search_surfaces
 from fairground.spec import load_study
 from fairground.studies.trials import Trial
-from tests.reporting.figure_runs import changed, inputs, run, toys
+from tests.records.factory import changed
+from tests.reporting.figure_runs import inputs, run, toys
 
 
 def of_kind(kind: str, records, *, methods=("loss=a",), names=None, folders=None) -> RunSet:

@@ -45,8 +45,7 @@ def test_a_sampler_is_judged_by_what_it_gains_over_spc_4() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shift", "expected"),
-    [(0.02, "holds"), (-0.02, "the opposite holds"), (0.0, "no difference")],
+    ("shift", "expected"), [(0.02, "holds"), (-0.02, "the opposite holds"), (0.0, "no difference")]
 )
 def test_factors_are_judged_from_the_base(shift: float, expected: str) -> None:
     changed = {"batch 256": shift, "decay 0.01": shift, "512 dimensions": shift, c05_factors.PLAIN: -shift}

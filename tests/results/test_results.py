@@ -7,11 +7,7 @@ from pathlib import Path
 import pytest
 from studies.results.arithmetic import median_gap, rank_correlation, seeds_to_separate, spread_of
 from studies.results.build import pages_of
-from studies.results.claims import (
-    c01_saturation,
-    c02_structure,
-    c12_selection_on_test,
-)
+from studies.results.claims import c01_saturation, c02_structure, c12_selection_on_test
 from studies.results.claims.c13_single_seeds import wrong_winner
 from studies.results.findings import with_findings
 from studies.results.records import ExportedRun, read_runs, write_runs

@@ -102,30 +102,18 @@ def test_a_preset_is_recognised_by_its_settings() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (
-            "loss=triplet@roth-cub200",
-            "as the released code: loss.power 2 (text: 1, E2), miner.hi none (text: 1.4, E37)",
-        ),
+        ("loss=triplet@roth-cub200", "the released code: loss.power 2 (text: 1, E2), miner.hi none (text: 1.4, E37)"),
         ("loss=triplet@roth-cub200-text", "as the text: loss.power 1 (code: 2, E2), miner.hi 1.4 (code: none, E37)"),
         ("loss=n_pair@roth-cub200", "loss.positives one_random (text: all, E6), loss.norm_power 1 (text: 2, E6)"),
         ("loss=generalised_lifted_structure@roth", "loss.reduction mean_anchor (text: sum, E4)"),
-        (
-            "loss=proxy_nca@roth",
-            "loss.power 2 (text: 1, E19), loss.scale 9 (text: 1, E19), optimiser.loss_lr 0.0005 (text: ",
-        ),
+        ("loss=proxy_nca@roth", "loss.power 2 (text: 1, E19), loss.scale 9 (text: 1, E19), optimiser.loss_lr 0.0005 ("),
         ("loss=snr@roth", "loss.zero_mean_weight 0 (text: 0.005, E25)"),
         ("loss=triplet@roth-semihard", "miner.margin 0.2 (text: 2, E33)"),
         ("loss=triplet@roth-random", "miner.roth_code yes (text: no, E65)"),
-        (
-            "loss=contrastive@roth",
-            "miner.hi none (text: 1.4, E37); also different: E1 (text: the hinge on positives; code: ",
-        ),
+        ("loss=contrastive@roth", "(text: 1.4, E37); also different: E1 (text: the hinge on positives; code: "),
         ("loss=margin@roth", "loss.count tuples (text: pairs, E16), loss.beta_kind per_class (text: scalar, E66)"),
         ("loss=margin@roth miner.hi=1.1", "as neither: miner.hi 1.1 (text: 1.4, code: none, E37)"),
-        (
-            "loss=quadruplet@roth",
-            "loss.margin 0.2 (text: 1, E22), loss.second_margin 0.2 (text: 0.5, E22), miner.hi none",
-        ),
+        ("loss=quadruplet@roth", "loss.margin 0.2 (text: 1, E22), loss.second_margin 0.2 (text: 0.5, E22), miner.hi "),
         ("loss=quadruplet@roth", "as the text: loss.fourth strict (code: roth_code, E23)"),
         ("loss=arc_face@roth", "as the text: loss.roth_icml_no_margin no (code: yes, E11)"),
         ("loss=arc_face@roth-as-run", "as the released code: loss.roth_icml_no_margin yes (text: no, E11)"),
@@ -152,18 +140,9 @@ def test_text_or_code_depends_on_the_data_set_and_the_other_readings_are_named()
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (
-            (),
-            "as the released code: sampler.replace_classes yes (text: no, E56), sampler.replace_samples yes",
-        ),
-        (
-            ("sampler=greedy_coreset",),
-            "as the text: sampler.roth_code no (code: yes, E42), sampler.pool 1024 (code: 512, E56)",
-        ),
-        (
-            ("sampler=distance_distribution", "sampler.cost=roth_code"),
-            "as the released code: sampler.cost roth_code (text: w1",
-        ),
+        ((), "as the released code: sampler.replace_classes yes (text: no, E56), sampler.replace_samples yes"),
+        (("sampler=greedy_coreset",), "sampler.roth_code no (code: yes, E42), sampler.pool 1024 (code: 512, E56)"),
+        (("sampler=distance_distribution", "sampler.cost=roth_code"), "code: sampler.cost roth_code (text: w1"),
         (("sampler=per_class_random",), "as the text: sampler.uniform_over samples (code: classes, E56)"),
     ],
 )

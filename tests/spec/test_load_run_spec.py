@@ -66,10 +66,7 @@ def test_a_preset_comes_before_what_is_spelt_out() -> None:
         (["training.epochs=three"], "training.epochs must be a whole number; got 'three'"),
         (["training.batch_size=0"], "training.batch_size must be at least 1; got 0"),
         (["optimiser.lr=-1"], "optimiser.lr must be in [0, 100]; got -1"),
-        (
-            ["optimiser.name=adamm"],
-            "optimiser.name must be one of 'adam', 'adamw', 'sgd', 'rmsprop', or a dotted path; got 'adamm'",
-        ),
+        (["optimiser.name=adamm"], "'adam', 'adamw', 'sgd', 'rmsprop', or a dotted path; got 'adamm'"),
         (["loss=triplet", "loss.margin=wide"], "loss.margin must be a number; got 'wide'"),
         (["loss"], "'loss' is not an override: write key=value"),
         (["seed=1", "seed=2"], "'seed' is given twice"),

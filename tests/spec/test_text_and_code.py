@@ -5,18 +5,8 @@ from pathlib import Path
 import pytest
 
 from fairground.errors import InputError
-from fairground.spec import (
-    UNSAID,
-    Difference,
-    StudyJob,
-    differences,
-    jobs_of,
-    load_run,
-    load_study,
-    presets,
-    settings_as,
-    study_names,
-)  # fmt: skip
+from fairground.spec import UNSAID, Difference, StudyJob, differences, jobs_of, load_run, presets, settings_as
+from fairground.spec.load_study_spec import load_study, study_names
 from fairground.spec.text_and_code import _differences
 
 ERRATA = (Path(__file__).parents[2] / "docs" / "errata.md").read_text(encoding="utf-8")
@@ -37,9 +27,8 @@ def test_a_difference_is_one_and_a_run_can_be_either(row: Difference) -> None:
     base = load_run(protocol=protocol, overrides={"loss": "triplet", **parts}, unsaid=UNSAID)
     assert row in differences(base)
     for reading in ("text", "code"):
-        read = load_run(
-            protocol=protocol, overrides={"loss": "triplet", **parts, **settings_as(reading, base)}, unsaid=UNSAID
-        )
+        words = {"loss": "triplet", **parts, **settings_as(reading, base)}
+        read = load_run(protocol=protocol, overrides=words, unsaid=UNSAID)
         assert not row.setting or not getattr(row, reading) or read.value_of(row.setting) == row.value(reading)
 
 
@@ -47,11 +36,7 @@ def test_a_difference_is_one_and_a_run_can_be_either(row: Difference) -> None:
     ("loss", "preset", "expected"),
     [
         ("quadruplet", "roth-text", {"loss.margin": 1.0, "loss.second_margin": 0.5, "miner.hi": 1.4}),
-        (
-            "triplet",
-            "roth-semihard-text",
-            {"loss.power": 1, "loss.margin": 0.2, "miner": "semihard", "miner.margin": 2.0},
-        ),
+        ("triplet", "roth-semihard-text", {"loss.power": 1, "miner": "semihard", "miner.margin": 2.0}),
         ("snr", "roth-rho-sop-text", {"loss.zero_mean_weight": 0.005, "miner.hi": 1.4, "miner.p_switch": 0.15}),
         ("normalised_softmax", "roth-sop-text", {"optimiser.loss_lr": 1e-5, "loss.temperature": 0.05}),
         ("n_pair", "roth-text", {"loss.positives": "all", "evaluation.normalise": True}),
@@ -101,10 +86,8 @@ def test_text_and_code_are_readings_of_a_paper() -> None:
 
 
 def test_an_untrained_network_keeps_its_name_unless_it_sees_other_pixels() -> None:
-    ours, text = (
-        {job.label: spec_of(job) for job in jobs_of(load_study(name))}
-        for name in ("roth2020/table1", "roth2020/table1-text")
-    )
+    names = ("roth2020/table1", "roth2020/table1-text")
+    ours, text = ({job.label: spec_of(job) for job in jobs_of(load_study(name))} for name in names)
     assert ours["cub200/R50"] == text["cub200/R50"]
     assert (ours["cub200/GN"].value_of("transform.side"), text["cub200/GN"].value_of("transform.side")) == (227, 0)
 
@@ -112,11 +95,8 @@ def test_an_untrained_network_keeps_its_name_unless_it_sees_other_pixels() -> No
 def test_the_grid_is_small_and_judged_on_training_classes() -> None:
     for job in jobs_of(load_study("roth2020/grid-search")):
         spec = spec_of(job)
-        assert (spec.split.name, spec.evaluation.select_on, spec.evaluation.report) == (
-            "class_folds",
-            "validation",
-            "selected",
-        )
+        judged = (spec.split.name, spec.evaluation.select_on, spec.evaluation.report)
+        assert judged == ("class_folds", "validation", "selected")
         assert 2 <= job.n_trials() <= 9
         # The table's own setting is a point of the grid.
         assert set(job.defaults()) == set(job.ranges()), job.label

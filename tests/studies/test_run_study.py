@@ -177,10 +177,7 @@ def test_a_killed_driver_is_resumed_to_the_same_table(undisturbed, tmp_path):
 
 def test_a_second_driver_is_refused(tmp_path):
     study = small()
-    with (
-        folder_of(study, tmp_path).locked(study),
-        pytest.raises(StoreError, match=r"study tiny .* is being worked on"),
-    ):
+    with folder_of(study, tmp_path).locked(study), pytest.raises(StoreError, match=r"study tiny .* is being worked on"):
         study_results(study, tmp_path)
 
 

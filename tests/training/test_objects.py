@@ -131,10 +131,7 @@ def test_a_plain_part_by_dotted_path_trains_and_repeats(words: list[str], tmp_pa
         (["loss=shutil:rmtree", "loss.path=nowhere"], "loss=shutil:rmtree is not a loss"),
         (["loss=subprocess:run"], "loss=subprocess:run is not a loss"),
         (["optimiser=torch.optim:NAdam", "optimiser.beta=1"], "no setting 'optimiser.beta'. Did you mean 'betas'?"),
-        (
-            ["loss=pytorch_metric_learning.losses:CircleLoss", "loss.gama=3"],
-            "'loss.gama'. Did you mean 'gamma'?",
-        ),
+        (["loss=pytorch_metric_learning.losses:CircleLoss", "loss.gama=3"], "'loss.gama'. Did you mean 'gamma'?"),
         (["optimiser=subprocess:Popen"], "is not an optimiser: it must be torch's Optimizer"),
         (["trunk=torch.nn:Linear", "trunk.in_features=9", "trunk.out_features=2"], "trunk Linear gave no feature"),
         (["head=torch.nn:Unflatten", "head.dim=1", "head.unflattened_size=[2, 2]"], "head Unflatten must turn"),

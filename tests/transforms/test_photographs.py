@@ -126,12 +126,7 @@ def test_the_cache_gives_the_same_evaluation_and_mlrc_training(
     ],
 )
 def test_training_boxes_have_the_papers_numbers(
-    transform: Transform,
-    side: int,
-    resized: int | None,
-    area: float,
-    ratio: tuple[float, float],
-    images: Images,
+    transform: Transform, side: int, resized: int | None, area: float, ratio: tuple[float, float], images: Images
 ) -> None:
     boxes, asked_side, asked_resized, _ = boxes_drawn(transform, images, 400)
     assert (asked_side, asked_resized) == (side, resized)
