@@ -1,4 +1,4 @@
-"""One new loss, miner, sampler, metric, data set, trunk, figure or fairness rule is one file touched.
+"""One new loss, metric, data set, figure or fairness rule is one file touched.
 
 Each is added to a copy of the package as CONTRIBUTING tells, nothing else is edited, and the command line uses it.
 """
@@ -38,51 +38,6 @@ class PullLoss(Loss):
         """Return the mean cosine lost."""
         z = normalize(embeddings)
         return self.weight * (1 - (z[tuples.anchor] * z[tuples.positive]).sum(1)).mean()
-''',
-    "miners/next_row.py": '''
-"""Next row: the rows that follow an anchor."""
-
-import torch
-from torch import Tensor
-
-from fairground.contracts import Miner, Triplets
-
-
-class NextRowMiner(Miner):
-    """Takes no settings."""
-
-    yields = Triplets
-
-    def mine(self, embeddings: Tensor, labels: Tensor, *, generator: torch.Generator | None) -> Triplets:
-        """Return one triplet for each two rows."""
-        anchor = torch.arange(0, len(labels), 2)
-        return Triplets(anchor, anchor + 1, (anchor + 2) % len(labels))
-''',
-    "samplers/in_turn.py": '''
-"""In turn: two images of a class, and then two of the next."""
-
-import torch
-from torch import Tensor
-
-from fairground.contracts.sampler import BatchSampler, Labels, label_tensor
-
-
-class InTurnSampler(BatchSampler):
-    """Takes no settings."""
-
-    def __init__(self, *, labels: Labels, batch_size: int, seed: int = 0) -> None:
-        super().__init__(batch_size=batch_size, seed=seed)
-        self._labels = label_tensor(labels)
-
-    @property
-    def n_batches(self) -> int:
-        """One."""
-        return 1
-
-    def plan(self, generator: torch.Generator) -> Tensor:
-        """Return one batch."""
-        first = [int((self._labels == label).nonzero()[0]) for label in self._labels.unique()]
-        return torch.tensor([row + step for row in first for step in (0, 1)][: self._batch_size])[None]
 ''',
     "metrics/found_first.py": '''
 """Found first: whether the nearest reference is relevant."""
@@ -127,22 +82,6 @@ class DotsDataset(Dataset):
             official_test=labels >= self.n_classes // 2,
         )
 ''',
-    "trunks/flat.py": '''
-"""Flat: the pixels as they are."""
-
-from torch import nn
-
-from fairground.contracts.trunk_head_transform import Trunk
-
-
-class FlatTrunk(Trunk):
-    """Takes images of eight by eight."""
-
-    def __init__(self, *, channels: int) -> None:
-        super().__init__()
-        self.n_features = 64 * channels
-        self.stages = nn.ModuleList([nn.Sequential(nn.Flatten(), nn.Linear(self.n_features, self.n_features))])
-''',
     "reporting/figures/tally.py": '''
 """How many runs each method has."""
 
@@ -172,7 +111,7 @@ RULE = """    Rule(
         why="Because this test says so.",
     ),
 """
-PARTS = ("data=dots", "trunk=flat", "sampler=in_turn", "miner=next_row")
+PARTS = ("data=dots", "trunk.widths=[8]", "miner=distance_weighted")
 SMALL = (
     *("training.epochs=1", "training.batches_per_epoch=2", "training.batch_size=8"),
     "evaluation.metrics=['found_first', 'recall@1']",

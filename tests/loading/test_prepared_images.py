@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import warnings
@@ -19,6 +18,7 @@ from fairground.errors import DamageWarning, DataError, InputError, StoreError
 from fairground.loading import ImageFiles, PreparedImages, cached_rows, prepared_images
 from fairground.loading.caches import USED, cache_root, find_cache, list_caches, remove_cache
 from tests.loading.pictures import photo, photo_files
+from tests.patience import wait_for
 
 SIZES = [(40, 60), (50, 30), (33, 33), (20, 90), (64, 64), (48, 80)]
 ROWS = np.arange(len(SIZES))
@@ -115,21 +115,10 @@ def flip(path: Path, *places: float) -> None:
     path.write_bytes(data)
 
 
-def shift(path: Path, by: int = 64) -> None:
-    data = path.read_bytes()
-    path.write_bytes(data[by:] + data[:by])
-
-
 DAMAGES = {
     "pixels cut": lambda folder: os.truncate(folder / "pixels.bin", 100),
-    "pixels gone": lambda folder: (folder / "pixels.bin").unlink(),
-    "pixels zeroed": lambda folder: (folder / "pixels.bin").write_bytes(bytes((folder / "pixels.bin").stat().st_size)),
     "bits flipped": lambda folder: flip(folder / "pixels.bin", 0.1, 0.5, 0.9),
-    "pixels shifted": lambda folder: shift(folder / "pixels.bin", 32 * 48 * 3),
-    "sums cut": lambda folder: os.truncate(folder / "pixels.sums", 17),
     "sums gone": lambda folder: (folder / "pixels.sums").unlink(),
-    "sums flipped": lambda folder: flip(folder / "pixels.sums", 0.3),
-    "sums shifted": lambda folder: shift(folder / "pixels.sums", 8),
     "index gone": lambda folder: (folder / "index.json").unlink(),
     "sizes edited": lambda folder: (folder / "index.json").write_text(
         (folder / "index.json").read_text().replace("[32,48]", "[48,32]")
@@ -188,16 +177,11 @@ prepared_images.PreparedImages(ImageFiles(sorted(root.glob("*.jpg")), root=root)
 
 def test_a_killed_build_leaves_nothing_usable_and_is_taken_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     photo_files(tmp_path / "set", SIZES)
-    child = subprocess.Popen(
-        [sys.executable, "-c", BUILDER, str(tmp_path / "set"), "0.3"], stdout=subprocess.PIPE, text=True
-    )
-    assert child.stdout is not None
-    for line in child.stdout:
-        if line.strip() == "3":
-            break
-    child.send_signal(signal.SIGKILL)
-    child.wait()
-    child.stdout.close()
+    command = [sys.executable, "-c", BUILDER, str(tmp_path / "set"), "0.3"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        wait_for(lambda: child.stdout.readline() == "3\n", child)
+        child.kill()
     assert not list((tmp_path / "cache").glob("prepared/*/index.json"))
     monkeypatch.setattr(prepared_images, "_CHUNK_BYTES", 1)
     told = builds(tmp_path / "set")

@@ -1,7 +1,6 @@
 """What a spec points at: source, defaults and versions of outside classes, files; noticed when it changes."""
 
 import importlib
-import subprocess
 import sys
 import types
 from pathlib import Path
@@ -15,6 +14,7 @@ from fairground.files import file_digests
 from fairground.records.content import UNKNOWN, ChangedError, changes_in, content_of, require_unchanged
 from fairground.spec import load_run
 from fairground.training.python_objects import name_of_object
+from tests.patience import python
 from tests.training.tiny import tiny
 
 LAB = {
@@ -148,8 +148,7 @@ def test_two_scripts_with_one_name_of_a_class_do_not_share_a_record(tmp_path):
     told = []
     for factor, *more in (("1", ""), ("2", ""), ("2", "again"), ("2", ""), ("1", "")):
         (tmp_path / "script.py").write_text(SCRIPT.format(factor, words) + f"# run {len(told)}\n")
-        command = [sys.executable, str(tmp_path / "script.py"), str(tmp_path / "home"), *more]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = python(str(tmp_path / "script.py"), str(tmp_path / "home"), *more)
         told.append(done.stdout.split()[0] if done.returncode == 0 else done.stderr.splitlines()[-1])
     assert [told[0], told[2], told[3]] == ["True", "True", "False"]
     for refusal in (told[1], told[4]):
