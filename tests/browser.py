@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 @contextmanager

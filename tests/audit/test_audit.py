@@ -25,12 +25,8 @@ def test_a_clean_folder(tmp_path):
     assert (found.n_images, found.n_classes) == (9, 3)
     assert found.parts == {"all": (9, 3)}
     assert found.unreadable == found.duplicates.images == found.near_duplicates.images == 0
-    assert found.image_sizes == {
-        "shorter_side_smallest": 16,
-        "shorter_side_median": 16,
-        "longer_side_largest": 20,
-        "distinct_sizes": 1,
-    }
+    sizes = ("shorter_side_smallest", "shorter_side_median", "longer_side_largest", "distinct_sizes")
+    assert found.image_sizes == dict(zip(sizes, (16, 16, 20, 1), strict=True))
     assert found.failures == ()
 
 
@@ -53,10 +49,8 @@ def test_unreadable_and_missing_files_are_named_and_the_rest_is_judged(tmp_path)
     (tmp_path / "b" / "gone.png").symlink_to(tmp_path / "nowhere.png")
     found = folder(tmp_path)
     assert (found.n_images, found.unreadable) == (7, 3)
-    assert [
-        name in sentence
-        for name, sentence in zip(("0.png", "1.png", "gone.png"), found.unreadable_examples, strict=True)
-    ]
+    named = zip(("0.png", "1.png", "gone.png"), found.unreadable_examples, strict=True)
+    assert all(name in sentence for name, sentence in named)
     assert found.duplicates.images == 0
 
 
@@ -105,11 +99,8 @@ def test_boxes_of_one_photograph_are_not_copies(tmp_path):
 
 def test_a_split_by_name_is_judged_instead_of_the_datas_own(tmp_path):
     class_folders(tmp_path, [f"class {number}" for number in range(8)])
-    assert folder(tmp_path, "split=mlrc_folds", split=True).parts == {
-        "train": (9, 3),
-        "validation": (3, 1),
-        "test": (12, 4),
-    }
+    parts = folder(tmp_path, "split=mlrc_folds", split=True).parts
+    assert parts == {"train": (9, 3), "validation": (3, 1), "test": (12, 4)}
     closed = folder(tmp_path, "split=closed_set", split=True)
     assert closed.is_closed_set
     assert len(closed.shared_classes["train, test"]) == 8

@@ -19,9 +19,8 @@ def test_both_contestants_have_the_exact_gradients(name: str, side: int, monkeyp
 
 
 def test_operations_by_hand() -> None:
-    network = nn.Sequential(
-        nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 8, 5, groups=8), nn.AdaptiveAvgPool2d(1), nn.Flatten()
-    )
+    convolutions = nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 8, 5, groups=8)
+    network = nn.Sequential(*convolutions, nn.AdaptiveAvgPool2d(1), nn.Flatten())
     network.append(nn.Linear(8, 10)).append(nn.Linear(10, 2).requires_grad_(False))
     # First: 8 outputs of 36 pixels from 27 numbers, for no gradient by the images; then 8 x 4 from 25; 10 from 8; and
     # 2 from 10, whose weights are frozen.

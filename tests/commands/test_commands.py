@@ -98,11 +98,9 @@ def test_score_refuses_what_it_cannot_read(tmp_path, capsys):
     assert "recall" in output_of(capsys, "score", str(tmp_path / "fine.npz"), "-m", "recal@1", code=2)
 
 
-@pytest.mark.parametrize(
-    "words", [["train", "loss=triplett"], ["train", "loss.marginn=1"], ["resume", "zzzz"], ["show", "zzzz"]]
-)
+@pytest.mark.parametrize("words", ["train loss=triplett", "train loss.marginn=1", "resume zzzz", "show zzzz"])
 def test_a_mistake_is_one_sentence_and_exit_code_2(words, tmp_path, capsys):
-    assert fairground(*words, "--home", str(tmp_path / "runs")) == 2
+    assert fairground(*words.split(), "--home", str(tmp_path / "runs")) == 2
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.startswith("fairground: ")

@@ -95,8 +95,7 @@ def test_earlier_sessions_do_not_count_once_the_data_changed(features, tmp_path)
 @pytest.mark.parametrize(
     ("phase", "n_before", "sentence"),
     [
-        ("_choose_network", 0, "nothing has been measured yet"),
-        ("_embed", 0, "nothing has been measured yet"),
+        *((phase, 0, "nothing has been measured yet") for phase in ("_choose_network", "_embed")),
         ("_measure", 5, "Take "),
     ],
 )

@@ -166,17 +166,17 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_nothing_behind(tmp_path):
     assert status_of(load_study("tiny"), home=home)[0].trials["asked"] == 2
 
 
-@pytest.mark.parametrize(
-    ("good", "bad", "trials", "code"), [(1, 1, 0, 3), (0, 2, 0, 1), (1, 1, 2, 3), (0, 1, 2, 1), (2, 0, 0, 0)]
-)
+ENDS = [(1, 1, 0, 3), (0, 2, 0, 1), (1, 1, 2, 3), (0, 1, 2, 1), (2, 0, 0, 0)]
+
+
+@pytest.mark.parametrize(("good", "bad", "trials", "code"), ENDS)
 def test_a_study_says_what_failed_and_ends_accordingly(tmp_path, capsys, good, bad, trials, code):
     words = {f"good {n}": ["loss=triplet", f"loss.margin=0.{n + 1}"] for n in range(good)}
     # A batch of 16 cannot have 5 images of each class: every run of such a method fails, and says so.
     words |= {f"bad {n}": ["loss=triplet", "sampler.per_class=5", f"loss.margin=0.{n + 1}"] for n in range(bad)}
     methods = "\n".join(f"{json.dumps(label)} = {json.dumps(said)}" for label, said in words.items())
-    text = re.sub(
-        r"\[methods\].*\[search\]\ntrials = 2", f"[methods]\n{methods}\n[search]\ntrials = {trials}", STUDY, flags=re.S
-    )
+    changed = f"[methods]\n{methods}\n[search]\ntrials = {trials}"
+    text = re.sub(r"\[methods\].*\[search\]\ntrials = 2", changed, STUDY, flags=re.S)
     (tmp_path / "mine.toml").write_text(text)
     assert fairground("study", str(tmp_path / "mine.toml"), *options(tmp_path), "--quiet") == code
     told = capsys.readouterr()

@@ -53,11 +53,7 @@ COMBINED = {
         {"form": "triplet", "reduction": "mean_all"},
     ],
     "sup_con": [{"temperature": 0.01}],
-    "triplet": [
-        {"power": 2, "reduction": "mean_all"},
-        {"smooth": True, "power": 2},
-        {"smooth": True, "swap": True, "margin": -0.1},
-    ],
+    "triplet": [{"power": 2, "reduction": "mean_all"}, {"smooth": True, "power": 2}, {"smooth": True, "swap": True}],
     "tuplet_margin": [{"scale": 1, "margin": 30}],
 }
 

@@ -132,13 +132,8 @@ def test_pairs_priced_apart_are_worth_learning_from_alone(name, labels):
 def test_copies_opposites_and_nothing_at_all_have_finite_gradients_in_every_precision(name):
     embeddings, labels = batch(8, n_classes=3)
     ones, zeros = torch.ones_like(embeddings), torch.zeros_like(embeddings)
-    crowds = (
-        ones,
-        zeros,
-        embeddings[labels],
-        torch.cat([embeddings[:4], -embeddings[:4]]),
-        embeddings * labels.unsqueeze(1),
-    )
+    mixed = (embeddings[labels], torch.cat([embeddings[:4], -embeddings[:4]]), embeddings * labels.unsqueeze(1))
+    crowds = (ones, zeros, *mixed)
     for chosen, loss in built_variants(name, torch.float32, mined=False):
         for crowd in crowds:
             for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
@@ -205,9 +200,8 @@ def test_state_survives_a_save(name):
     file.seek(0)
     other.load_state_dict(torch.load(file, weights_only=True))
     generators = (torch.Generator().manual_seed(3), torch.Generator().manual_seed(3))
-    assert torch.equal(
-        loss(embeddings, labels, generator=generators[0]), other(embeddings, labels, generator=generators[1])
-    )
+    one, two = (each(embeddings, labels, generator=g) for each, g in zip((loss, other), generators, strict=True))
+    assert torch.equal(one, two)
 
 
 @each_loss

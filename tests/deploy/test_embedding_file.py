@@ -19,9 +19,8 @@ def test_the_file_holds_rows_names_and_classes_and_nothing_is_left_beside_it(mod
     assert np.array_equal(arrays["embeddings"], np.load(tmp_path / "b.npy"))
     listed = json.loads((tmp_path / "b.json").read_text(encoding="utf-8"))
     assert listed["files"] == arrays["files"].tolist() == list(inputs.names)
-    assert [listed["class_names"][label] for label in listed["labels"]] == [
-        name.split("/")[0] for name in listed["files"]
-    ]
+    classes = [name.split("/")[0] for name in listed["files"]]
+    assert [listed["class_names"][label] for label in listed["labels"]] == classes
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npz", "b.json", "b.npy"]
 
 

@@ -131,9 +131,8 @@ def test_the_rate_is_measured_and_said(icon_index):
     assert low <= rate <= high
     assert rate <= 0.05
     assert rule.sentence().startswith("At most 5 % of pictures of unknown classes are given a class of this index of ")
-    assert f"Measured on {rule.trials.n_classes} classes, each left out in turn: {100 * rate:.1f} %" in (
-        rule.sentence()
-    )
+    measured = f"Measured on {rule.trials.n_classes} classes, each left out in turn: {100 * rate:.1f} %"
+    assert measured in rule.sentence()
     own = rule_of(icon_index, threshold=rule.threshold)
     assert "as asked: at most " in own.sentence()
     with pytest.raises(InputError, match="must be between 0 and 1; got 2"):

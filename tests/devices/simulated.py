@@ -23,15 +23,8 @@ HAS_FLOAT64 = os.environ.get("SIMULATED_RULES") != "metal"
 #: how often each line of fairground waited for the device
 READS: Counter[str] = Counter()
 #: operations whose result must be in main memory before the next line of Python can run
-WAITING = {
-    "_local_scalar_dense",
-    "nonzero",
-    "masked_select",
-    "_unique2",
-    "unique_dim",
-    "unique_consecutive",
-    "bincount",
-}
+WAITING = {"_local_scalar_dense", "nonzero", "masked_select", "_unique2", "unique_dim"}
+WAITING |= {"unique_consecutive", "bincount"}
 #: operations that take operands of both kinds of memory
 MIXED = {"copy_", "_to_copy", "index", "index_put", "index_put_", "_index_put_impl_", "lift_fresh"}
 _at_work = threading.local()

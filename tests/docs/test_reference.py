@@ -21,9 +21,8 @@ from tests.docs.blocks import ROOT
 
 
 def test_a_docstring_is_cut_into_its_sections() -> None:
-    found = parse_docstring(
-        "One sentence\nover two lines.\n\nMore of it.\n\nFormula\n    a = b\n      + c\n\nPaper\n    None.\n"
-    )
+    text = "One sentence\nover two lines.\n\nMore of it.\n\nFormula\n    a = b\n      + c\n\nPaper\n    None.\n"
+    found = parse_docstring(text)
     assert (found.first, found.more) == ("One sentence over two lines.", "More of it.")
     assert found.sections == {"Formula": "a = b\n  + c", "Paper": "None."}
 

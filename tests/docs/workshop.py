@@ -80,10 +80,8 @@ def _pictures(place: Path) -> None:
 def _tables(place: Path) -> None:
     files = sorted((place / "my_photos").rglob("*.jpg"))
     half = sorted({path.parent.name for path in files})[:4]
-    lines = [
-        f"{path.relative_to(place)},{path.parent.name},{'train' if path.parent.name in half else 'test'}"
-        for path in files
-    ]
+    halves = [(path, "train" if path.parent.name in half else "test") for path in files]
+    lines = [f"{path.relative_to(place)},{path.parent.name},{part}" for path, part in halves]
     (place / "table.csv").write_text("path,label,split\n" + "\n".join(lines) + "\n")
     random = np.random.default_rng(0)
     labels = np.arange(240) // 12

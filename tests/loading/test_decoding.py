@@ -118,9 +118,8 @@ def test_corrupt_and_empty_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_files_that_would_start_a_program_are_not_opened(tmp_path: Path) -> None:
-    (tmp_path / "drawing.jpg").write_bytes(
-        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n"
-    )
+    content = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n"
+    (tmp_path / "drawing.jpg").write_bytes(content)
     assert "not read" in refusal(tmp_path / "drawing.jpg")
 
 

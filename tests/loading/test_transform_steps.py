@@ -115,14 +115,10 @@ def test_gray_is_pillows() -> None:
 
 @pytest.mark.parametrize(
     ("change", "kind"),
-    [
-        (steps.brighten, ImageEnhance.Brightness),
-        (steps.contrast, ImageEnhance.Contrast),
-        (steps.saturate, ImageEnhance.Color),
-    ],
+    [("brighten", ImageEnhance.Brightness), ("contrast", ImageEnhance.Contrast), ("saturate", ImageEnhance.Color)],
 )
 def test_each_change_is_pillows(change, kind) -> None:
-    found = change(batch(PICTURES), torch.tensor(FACTORS))
+    found = getattr(steps, change)(batch(PICTURES), torch.tensor(FACTORS))
     wanted = [kind(image).enhance(factor) for image, factor in zip(PICTURES, FACTORS, strict=True)]
     assert torch.equal(found, batch(wanted))
 

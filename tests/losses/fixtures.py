@@ -32,11 +32,7 @@ F8 = torch.tensor([0, 0, 0, 1, 1, 2, 2, 3])
 #: four classes of two
 F8B = torch.tensor([0, 0, 1, 1, 2, 2, 3, 3])
 #: one triplet for every anchor of `F8B`
-T8B = Triplets(
-    anchor=torch.arange(8),
-    positive=torch.tensor([1, 0, 3, 2, 5, 4, 7, 6]),
-    negative=torch.tensor([2, 4, 0, 7, 1, 6, 3, 5]),
-)
+T8B = Triplets(torch.arange(8), torch.tensor([1, 0, 3, 2, 5, 4, 7, 6]), torch.tensor([2, 4, 0, 7, 1, 6, 3, 5]))
 
 
 def build(name: str, *, n_classes: int = 4, embedding_dim: int = 4, **settings: object) -> Loss:

@@ -131,12 +131,8 @@ def margin(tuples, *, margin, beta, count, beta_weight=0.0):
 def quadruplet(tuples, *, margin, second_margin, reduction):
     y = tuples.labels
     first = [max(0.0, D[a][p] - D[a][n] + margin) for a, p, n in tuples.triplets]
-    second = [
-        max(0.0, D[a][p] - D[n][m] + second_margin)
-        for a, p, n in tuples.triplets
-        for m in tuples.far(a)
-        if y[n] != y[m]
-    ]
+    fours = [(a, p, n, m) for a, p, n in tuples.triplets for m in tuples.far(a) if y[n] != y[m]]
+    second = [max(0.0, D[a][p] - D[n][m] + second_margin) for a, p, n, m in fours]
     return MEANS[reduction](first) + MEANS[reduction](second)
 
 

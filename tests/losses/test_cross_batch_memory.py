@@ -129,9 +129,8 @@ def test_every_loss_on_tuples_can_be_wrapped(name):
 
 
 def test_a_spec_can_say_it():
-    spec = load_run(
-        overrides={"loss": "cross_batch_memory", "loss.loss": "triplet", "loss.settings.margin": 0.3, "loss.size": 64}
-    )
+    words = {"loss": "cross_batch_memory", "loss.loss": "triplet", "loss.settings.margin": 0.3, "loss.size": 64}
+    spec = load_run(overrides=words)
     memory = CrossBatchMemoryLoss(**FACTS, **spec.loss.settings)
     assert isinstance(memory.loss, TripletLoss)
     assert memory.loss.margin == 0.3

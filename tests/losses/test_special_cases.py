@@ -245,10 +245,7 @@ def test_one_class_leaves_nothing_to_learn(name, settings):
 
 @pytest.mark.parametrize(
     ("name", "settings"),
-    [
-        *((name, {}) for name in ("arc_face", "sphere_face", "proxy_nca", "sub_centre_arc_face")),
-        ("proxy_nca", {"power": 1}),
-    ],
+    [("arc_face", {}), ("sphere_face", {}), ("proxy_nca", {"power": 1}), ("sub_centre_arc_face", {})],
 )
 @pytest.mark.parametrize("sign", [1, -1, 0])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

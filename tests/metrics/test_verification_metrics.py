@@ -58,9 +58,7 @@ def test_agrees_with_scikit_learn_over_all_pairs(normalise):
 
 
 def test_refusals():
-    with pytest.raises(
-        InputError, match=r"fnmr.fmr must be in \[0, 1\), the share of impostor pairs that may pass; got 2"
-    ):
+    with pytest.raises(InputError, match=r"fnmr.fmr must be in \[0, 1\), the share of impostor pairs .*; got 2"):
         FnmrMetric(fmr=2)
     with pytest.raises(InputError, match="verification needs pairs of different classes; there is one class only"):
         evaluate(np.eye(3), np.zeros(3, int), ["eer"])

@@ -174,9 +174,8 @@ def test_on_a_circle_of_multi_similarity():
 @pytest.mark.parametrize("epsilon", [-0.2, 0.0, 0.1, 0.7])
 def test_agrees_with_a_loop_of_multi_similarity(epsilon):
     for embeddings, labels in [(X, F8), (X, F8B), random_batch(30, 4, 5)]:
-        assert pair_lists(MultiSimilarityMiner(epsilon=epsilon)(embeddings, labels)) == kept_by_loop(
-            embeddings, labels, epsilon
-        )
+        mined = pair_lists(MultiSimilarityMiner(epsilon=epsilon)(embeddings, labels))
+        assert mined == kept_by_loop(embeddings, labels, epsilon)
 
 
 def test_the_old_bug_mines_six_of_fourteen_positives_from_the_anchor_itself():
@@ -191,9 +190,8 @@ def test_the_old_bug_mines_six_of_fourteen_positives_from_the_anchor_itself():
 
 def test_a_cap_holds_for_each_kind_of_pair():
     embeddings, labels = random_batch(30, 4, 4)
-    positive, negative = pair_lists(
-        MultiSimilarityMiner(epsilon=2, per_anchor_cap=3)(embeddings, labels, generator=seeded())
-    )
+    mined = MultiSimilarityMiner(epsilon=2, per_anchor_cap=3)(embeddings, labels, generator=seeded())
+    positive, negative = pair_lists(mined)
     assert set(Counter(i for i, _ in positive).values()) == {3}
     assert set(Counter(i for i, _ in negative).values()) == {3}
     every = kept_by_loop(embeddings, labels, 2)
@@ -204,10 +202,7 @@ def test_a_cap_holds_for_each_kind_of_pair():
 AGAINST_LOOPS = [
     *((AllHardMiner(margin=margin), hard_by_loop, margin) for margin in (-0.3, 0.0, 0.2, 2.0)),
     *((AllSemihardMiner(margin=margin), semihard_by_loop, margin) for margin in (0.05, 0.2, 1.0)),
-    *(
-        (EasyPositiveMiner(negative=negative), easy_by_loop, negative == "semihard")
-        for negative in ("semihard", "hard")
-    ),
+    *((EasyPositiveMiner(negative=kind), easy_by_loop, kind == "semihard") for kind in ("semihard", "hard")),
     (HardestMiner(), hardest_by_loop, None),
     (AllTuplesMiner(), lambda _, labels: all_triplets(labels), None),
 ]
@@ -215,12 +210,7 @@ AGAINST_LOOPS = [
 
 @pytest.mark.parametrize(("miner", "by_loop", "setting"), AGAINST_LOOPS)
 def test_agrees_with_a_loop(miner, by_loop, setting):
-    for embeddings, labels in [
-        (X, F8),
-        (X, F8B),
-        random_batch(25, 3, 4),
-        random_batch(40, 5, 6),
-        random_batch(12, 2, 9),
-    ]:
+    drawn = [random_batch(25, 3, 4), random_batch(40, 5, 6), random_batch(12, 2, 9)]
+    for embeddings, labels in [(X, F8), (X, F8B), *drawn]:
         mined = triplet_list(miner(embeddings, labels))
         assert sorted(mined) == sorted(by_loop(embeddings, labels, *([] if setting is None else [setting])))

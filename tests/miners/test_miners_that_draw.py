@@ -105,9 +105,8 @@ def test_class_count_draws_as_often_as_the_class_has_members_but_keeps_no_triple
     embeddings, _ = random_batch(9, 8, 2)
     most: Counter[int] = Counter()
     for _ in range(100):
-        mined = triplet_list(
-            DistanceWeightedMiner(per_anchor="class_count", hi=None)(embeddings, labels, generator=generator)
-        )
+        miner = DistanceWeightedMiner(per_anchor="class_count", hi=None)
+        mined = triplet_list(miner(embeddings, labels, generator=generator))
         assert len(set(mined)) == len(mined)
         for anchor, count in Counter(a for a, _, _ in mined).items():
             most[anchor] = max(most[anchor], count)

@@ -78,10 +78,8 @@ def result_of(
     for seed, shift in enumerate(SCATTER, start=1):
         scores = {metric: value + shift for metric, value in single.items()}
         best = max(0, round(epochs + 100 * away) + (seed - 2))
-        repeat = [
-            record_of(found, scores, seed=seed, fold=fold, settings=settings, best_epoch=best, **changes)
-            for fold in folds
-        ]
+        given = {"seed": seed, "settings": settings, "best_epoch": best, **changes}
+        repeat = [record_of(found, scores, fold=fold, **given) for fold in folds]
         runs += repeat
         if len(folds) > 1 and joined:
             result = {"scores": {m: v + shift for m, v in joined.items()}, "embedding_dim": 512}

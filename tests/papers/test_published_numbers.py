@@ -70,9 +70,8 @@ def test_a_second_reading_of_the_page_agrees() -> None:
 def test_the_two_places_where_roth_prints_a_number_agree_save_where_the_erratum_says_so() -> None:
     detailed = {"cub200": "roth2020/table4", "cars196": "roth2020/table5", "sop": "roth2020/table6"}
     others = {(r.method, r.dataset, r.metric): r.printed for table in detailed.values() for r in published_rows(table)}
-    apart = [
-        row for row in published_rows("roth2020/table2") if others[row.method, row.dataset, row.metric] != row.printed
-    ]
+    rows = published_rows("roth2020/table2")
+    apart = [row for row in rows if others[row.method, row.dataset, row.metric] != row.printed]
     (wrong,) = apart
     assert (wrong.row, wrong.dataset, wrong.metric, wrong.errata) == ("Imagenet", "cub200", "nmi", ("E54",))
     assert wrong.value == 57.56

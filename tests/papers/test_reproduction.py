@@ -11,11 +11,8 @@ from fairground.records.record import RunRecord
 from tests.papers.published_runs import record_of
 
 # Published: 59.73 ± 0.40 over 10 runs.
-MLRC = next(
-    row
-    for row in published_rows("mlrc2020/table4", method="contrastive", metric="precision@1")
-    if row.setting == "separated"
-)
+CONTRASTIVE = published_rows("mlrc2020/table4", method="contrastive", metric="precision@1")
+MLRC = next(row for row in CONTRASTIVE if row.setting == "separated")
 # Published: 63.09 ± 0.46, a population deviation over 5 seeds.
 ROTH = published_rows("roth2020/table2", method="margin@roth-beta12-cub200", metric="recall@1")[0]
 
@@ -109,9 +106,8 @@ def test_folds_must_be_complete_and_joined_models_are_not_a_run() -> None:
 
 def test_the_preset_with_the_bugs_of_the_code_is_as_good_as_the_text() -> None:
     row = published_rows("roth2020/table2", method="arc_face@roth-cub200", metric="recall@1")[0]
-    assert [found.study for found in expected_runs(row)] == [
-        f"roth2020/table2{kind}" for kind in ("", "-as-run", "-text")
-    ]
+    studies = [found.study for found in expected_runs(row)]
+    assert studies == [f"roth2020/table2{kind}" for kind in ("", "-as-run", "-text")]
     for study in (0, 1, 2):
         records = [run(row, 0.626 + 0.001 * seed, seed=seed, study=study) for seed in range(3)]
         assert verdict_of(records, row).outcome == "reproduced"
@@ -156,9 +152,8 @@ def test_one_run_no_run_and_a_run_given_twice() -> None:
 def test_runs_that_have_the_papers_other_number_are_not_blamed() -> None:
     # Tables 5 and 8 print 76.47 and 67.24 for the same runs.
     main = published_rows("roth2020/table5", method="histogram", metric="recall@1")[0]
-    rival = next(
-        row for row in published_rows("roth2020/table8", method="histogram", metric="recall@1") if "E64" in row.errata
-    )
+    rivals = published_rows("roth2020/table8", method="histogram", metric="recall@1")
+    rival = next(row for row in rivals if "E64" in row.errata)
     assert expected_runs(main)[0].settings == expected_runs(rival)[0].settings
     verdict = verdict_on_values([0.764, 0.765, 0.766], rival)
     assert verdict.outcome == "contradicted"

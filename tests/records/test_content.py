@@ -88,9 +88,7 @@ def test_of_an_installed_package_the_version_and_all_defaults_count(monkeypatch)
     assert before["version of pytorch-metric-learning"].startswith("2.")
     assert before["default margin of pytorch_metric_learning.losses:TripletMarginLoss"] == "0.05"
     now = {**before, "version of pytorch-metric-learning": "3.0.0"}
-    with pytest.raises(
-        ChangedError, match=r"run 3f2a was .*: version of pytorch-metric-learning was 2.*, is 3\.0\.0\. "
-    ):
+    with pytest.raises(ChangedError, match=r"run 3f2a was .*: version of pytorch-metric-learning was 2.*, is 3\.0"):
         require_unchanged("3f2a", before, now)
 
 

@@ -57,9 +57,8 @@ def write_gallery(
     images = random.integers(0, 255, size=(3, 5, side, side, channels), dtype=np.uint8)
     rows = np.arange(15).reshape(3, 5) if rows is None else rows
     precision = np.array([1.0, 0.5, 0.0])
-    write_arrays(
-        path, {"images": images, "labels": names, "right": right, "average_precision": precision, "rows": rows}
-    )
+    arrays = {"images": images, "labels": names, "right": right, "average_precision": precision, "rows": rows}
+    write_arrays(path, arrays)
     return path
 
 
@@ -78,9 +77,8 @@ def make_rich_study(home: Path, n_seeds: int = 3) -> RunSet:
     for number, (loss, settings, miner, p, level) in enumerate(methods):
         for seed in range(n_seeds):
             provenance = make_provenance(wall_seconds=20.0 + 5 * number, peak_memory_bytes=400_000_000 + 10**7 * number)
-            made = make_record(
-                loss=loss, settings=settings, miner=miner, seed=seed, level=level, spread=0.004, provenance=provenance
-            )
+            made = make_record(loss=loss, settings=settings, miner=miner, seed=seed, level=level, spread=0.004)
+            made = replace(made, provenance=provenance)
             spec = dict(made.spec)
             if p is not None:
                 spec["miner"] = {"name": miner, "p_switch": p}
@@ -136,11 +134,6 @@ def begin_run(home: Path, *, loss: str = "margin", seed: int = 31, n_epochs: int
     rows = [dict(vars(row), validation=dict(row.validation)) for row in make_record(loss=loss, seed=seed).epochs]
     folder = RunFolder(home, hashed(spec)).make()
     folder.spec.write_text(json.dumps(spec))
-    counts = {
-        "epoch": n_epochs + 1,
-        "rows": rows[: n_epochs + 1],
-        "seconds": 4.0 * n_epochs,
-        "started": "2026-01-01T09:00",
-    }
+    counts = {"epoch": n_epochs + 1, "rows": rows[: n_epochs + 1], "seconds": 4.0 * n_epochs, "started": "2026-01-01"}
     write_with_digest(folder.checkpoints / f"{40 * n_epochs:08d}.json", counts)
     return folder.name

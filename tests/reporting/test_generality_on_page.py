@@ -56,10 +56,8 @@ def test_each_kind_answers_its_own_question_and_the_headline_says_which(tmp_path
         (section,) = sections_of(inputs_of(RunSet.in_home(records, home)))
         assert words in section["headline"]
         assert section["headline"].index("is best") < section["headline"].index(words)
-        kinds = {
-            kind: compare_records(records, over=kind, folders=folders(records, home))
-            for kind in ("seeds", "classes", "both")
-        }
+        given = {"folders": folders(records, home)}
+        kinds = {kind: compare_records(records, over=kind, **given) for kind in ("seeds", "classes", "both")}
         verdicts = {kind: found.comparison.pairs[0].verdict for kind, found in kinds.items()}
         settled = "better" if classes < 0.1 else "unsettled"
         assert verdicts == {"seeds": "better", "classes": settled, "both": settled}

@@ -140,9 +140,8 @@ def test_the_slope_of_a_line_with_its_interval_by_hand():
 
 
 def test_improvement_over_the_best_of_the_classics():
-    found = improvement.gains_of(
-        inputs([run("contrastive", 0.4), run("contrastive", 0.5, miner="semihard"), run("margin", 0.6)])
-    )
+    records = [run("contrastive", 0.4), run("contrastive", 0.5, miner="semihard"), run("margin", 0.6)]
+    found = improvement.gains_of(inputs(records))
     ((over, ((_, here, measured),)),) = found.items()
     assert (over, here) == ("contrastive", pytest.approx(20))
     # MLRC tables 4 to 6, Precision@1 separated: margin against contrastive on three data sets.
@@ -169,9 +168,8 @@ def test_correlations_against_numpy_and_not_from_few_runs():
     assert figure.columns == ("metric", "Recall@1", "NMI", "F1")
     assert [list(map(float, row[1:])) for row in figure.numbers] == pytest.approx(np.corrcoef(values.T), abs=0.005)
     methods = [run(f"a{seed}", x, nmi=y, f1=z) for seed, (x, y, z) in enumerate(values.tolist())]
-    assert re.search(
-        r"r = [+-]0\.\d\d \[-0\.\d\d, \+0\.\d\d\]", metric_agreement.correlations(inputs(methods)).sentence
-    )
+    said = metric_agreement.correlations(inputs(methods)).sentence
+    assert re.search(r"r = [+-]0\.\d\d \[-0\.\d\d, \+0\.\d\d\]", said)
     assert metric_agreement.correlations(inputs(records[:4])) is None
     constant = [replace(r, scores=(*r.scores[:2], Score(metric="f1", split="test", value=0.5))) for r in records]
     assert "-" in metric_agreement.correlations(inputs(constant)).numbers[2]

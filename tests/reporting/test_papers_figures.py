@@ -145,9 +145,7 @@ def test_each_switched_method_is_set_beside_the_method_most_like_it():
     switched = [run("triplet", value, miner="rho_distance", p=p) for p, value in ((0.2, 0.55), (0.4, 0.53))]
     # Of two strengths the better one; of two plain methods the one that mines by distance, too.
     figure = regularisation.regularised(inputs([*plain, *switched]))
-    assert "switched tuples, of several strengths the best (2 runs). Switching tuples changes Recall@1 by +5.00" in (
-        figure.sentence
-    )
+    assert "of several strengths the best (2 runs). Switching tuples changes Recall@1 by +5.00" in figure.sentence
     assert figure.numbers == (("triplet + distance_weighted", "50.00", "55.00"),)
     assert "strengths" not in regularisation.regularised(inputs([*plain, switched[0]])).sentence
     # The standard deviation reaches beyond both runs, and the axis beyond that.
@@ -181,9 +179,8 @@ def test_p_switch_curves_of_two_betas_stay_apart():
     records = [at(beta, beta / 2) for beta in (0.6, 1.2)]
     records += [at(beta, beta / 2 + p / 10, miner="rho_distance", p=p) for beta in (0.6, 1.2) for p in (0.1, 0.3)]
     found = [row[:3] for row in regularisation.p_switch(inputs(records)).numbers]
-    assert set(found) == {
-        (f"margin, beta {beta}", str(p), f"{50 * beta + 10 * p:.2f}") for beta in (0.6, 1.2) for p in (0.1, 0.3)
-    }
+    places = [(beta, p) for beta in (0.6, 1.2) for p in (0.1, 0.3)]
+    assert set(found) == {(f"margin, beta {beta}", str(p), f"{50 * beta + 10 * p:.2f}") for beta, p in places}
 
 
 SPECTRUM = "spectrum/spectrum"
@@ -217,9 +214,8 @@ def test_spectra_of_all_pairs_are_drawn_each_in_a_panel(tmp_path):
     assert all(f">{loss} + distance" in figure.svg("here") for loss in losses)
     assert "soft_triple" not in figure.svg("here")
     again = with_analyses([run("margin", 0.6), mixed(run("margin", 0.5))], tmp_path, (0.7, 0.3))
-    ((_, other),) = embedding_structure.pairs_of_spectra(
-        again, embedding_structure.spectra_of(again, SPECTRUM)[0]
-    ).values()
+    spectra = embedding_structure.spectra_of(again, SPECTRUM)[0]
+    ((_, other),) = embedding_structure.pairs_of_spectra(again, spectra).values()
     assert regularisation.change_of(other.settings) == "manifold mixup"
     # A sweep has no pairs: all methods share one panel.
     sweep = [run("margin", 0.5), *(run("margin", 0.6, miner="rho_distance", p=p) for p in (0.1, 0.3))]
@@ -230,9 +226,8 @@ def test_spectra_of_all_pairs_are_drawn_each_in_a_panel(tmp_path):
 
 def test_spectra_are_averaged_over_runs_and_end_where_the_rest_is_rounding(tmp_path):
     records = [run("a", 0.5, seed=seed) for seed in range(2)]
-    found, n_runs = embedding_structure.spectra_of(
-        with_analyses(records, tmp_path, [0.8, 0.2], [0.6, 0.4, 0.0]), SPECTRUM
-    )
+    made = with_analyses(records, tmp_path, [0.8, 0.2], [0.6, 0.4, 0.0])
+    found, n_runs = embedding_structure.spectra_of(made, SPECTRUM)
     assert (found["a"].tolist(), n_runs) == ([pytest.approx(0.7), pytest.approx(0.3)], 2)
     assert embedding_structure.spectra(inputs(records)) is None
     made = with_analyses(records, tmp_path, (0.9, 0.1, 3e-9))

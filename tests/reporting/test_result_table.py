@@ -16,10 +16,8 @@ from tests.reporting.fixtures import HOSTILE, make_study
 
 def runs(loss: str, *values: float, metric: str = "map@r") -> list[RunRecord]:
     made = [make_record(loss=loss, seed=seed) for seed in range(len(values))]
-    return [
-        replace(run, scores=(Score(metric=metric, split="test", value=value),))
-        for run, value in zip(made, values, strict=True)
-    ]
+    scores = [(Score(metric=metric, split="test", value=value),) for value in values]
+    return [replace(run, scores=score) for run, score in zip(made, scores, strict=True)]
 
 
 def marks(table: ResultTable, metric: str = "map@r") -> dict[str, str]:

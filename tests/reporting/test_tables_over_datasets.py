@@ -91,9 +91,7 @@ def test_refusals_are_sentences():
     one = tables(study())
     with pytest.raises(InputError, match="at least 2 of them; got birds"):
         over_tables({"birds": one["birds"]})
-    with pytest.raises(
-        InputError, match="needs at least 2 methods that all of them have; birds has a, b, c; cars has x, y"
-    ):
+    with pytest.raises(InputError, match="at least 2 methods that all of them have; birds has a, b, c; cars has x, y"):
         over_tables({"birds": one["birds"], "cars": tables(study(methods=("x", "y")))["cars"]})
     with pytest.raises(InputError, match="needs one metric; the tables have map@r, eer"):
         over_tables({"birds": one["birds"], "cars": tables(study(metric="eer"))["cars"]})

@@ -39,10 +39,8 @@ def test_what_differs_is_said_with_the_budget_as_changed() -> None:
 def test_a_study_selects_by_what_heads_its_page(name: str) -> None:
     """The page is headed by what the runs say they were selected by; progress and waves go by the study's metric."""
     study = load_study(name)
-    heads = {
-        job.spec(seed=1, fold=study.folds.used[0], test=True, unsaid=UNSAID).evaluation.select_by
-        for job in jobs_of(study)
-    }
+    given = {"seed": 1, "fold": study.folds.used[0], "test": True, "unsaid": UNSAID}
+    heads = {job.spec(**given).evaluation.select_by for job in jobs_of(study)}
     assert heads == {study.selection.metric}
 
 

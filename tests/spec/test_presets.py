@@ -11,9 +11,8 @@ import pytest
 from fairground.errors import InputError
 from fairground.spec import OptimiserSpec, TrainingSpec, find, fit, list_room, load_run, presets, settings_of
 
-TABLES = tomllib.loads(
-    resources.files("fairground").joinpath("papers", "protocols", "presets.toml").read_text(encoding="utf-8")
-)
+FILE = resources.files("fairground").joinpath("papers", "protocols", "presets.toml")
+TABLES = tomllib.loads(FILE.read_text(encoding="utf-8"))
 RESOLVED = {loss: presets(loss) for loss in TABLES}
 EVERY = [(loss, preset) for loss, tables in TABLES.items() for preset in tables]
 SETS = {"cub200", "cars196", "sop"}

@@ -144,16 +144,8 @@ def test_fifths_are_taken_within_each_super_class_where_known():
     ("split", "labels", "complaint"),
     [
         (ClosedSetSplit(), range(3), "the test split is empty"),
-        (
-            HalfClassesSplit(validation=0.1),
-            range(5),
-            "half_classes.validation = 0.1 of 3 .* 0 to validate and 3 to train",
-        ),
-        (
-            HalfClassesSplit(validation=0.9),
-            range(5),
-            "half_classes.validation = 0.9 of 3 .* 3 to validate and 0 to train",
-        ),
+        (HalfClassesSplit(validation=0.1), range(5), "validation = 0.1 of 3 .* 0 to validate and 3 to train"),
+        (HalfClassesSplit(validation=0.9), range(5), "validation = 0.9 of 3 .* 3 to validate and 0 to train"),
         (RandomHalvesSplit(), range(2), "needs three classes at least; the data has 2"),
         (RandomHalvesSplit(validation=0.1), range(4), "leaves 0 to validate"),
         (RothValidationSplit(train=0.2), range(4), "train = 0.2 of 2 classes leaves 0 to train on and 2 to validate"),

@@ -11,12 +11,8 @@ from fairground.spec import Choice, Integer, LogReal, Real, SearchProcedure, con
 from fairground.studies import Trial, cost_probes, expected_best, importance, on_bounds, suggest, trace
 from tests.studies.test_run_study import study_results
 
-RANGES = {
-    "a": Real(low=-0.2, high=2.0),
-    "b": LogReal(low=1e-6, high=1.0),
-    "c": Integer(low=2, high=5),
-    "d": Choice(options=("x", "y")),
-}
+RANGES = {"a": Real(low=-0.2, high=2.0), "b": LogReal(low=1e-6, high=1.0)}
+RANGES |= {"c": Integer(low=2, high=5), "d": Choice(options=("x", "y"))}
 
 
 def ask(trials, *, sampler="tpe", startup=4, seed=0, ranges=RANGES, n_trials=50):
@@ -67,10 +63,8 @@ def test_where_training_diverged_is_a_place_to_stay_away_from(sampler):
     good = [Trial(number=n, settings={"a": n / 10}, state="done", folds={0: 0.5 + n / 20}) for n in range(5)]
     lost = [Trial(number=5 + n, settings={"a": 0.6 + n / 10}, state="diverged") for n in range(5)]
     near = [ask([*good, *lost], sampler=sampler, seed=seed, ranges=only)["a"] for seed in range(5)]
-    blind = [
-        ask([*good, *(replace(t, state="failed") for t in lost)], sampler="gp", seed=s, ranges=only)["a"]
-        for s in range(5)
-    ]
+    failed = [replace(trial, state="failed") for trial in lost]
+    blind = [ask([*good, *failed], sampler="gp", seed=s, ranges=only)["a"] for s in range(5)]
     assert max(near) < 0.7
     assert max(blind) > 0.7
 

@@ -22,13 +22,8 @@ SUP_CON = Candidate(
     rate=0.001,
     steps=20,
 )
-PHOTOGRAPHS = {
-    "trunk": "small_conv",
-    "trunk.widths": [4, 6, 8],
-    "transform": "mlrc2020",
-    "transform.side": 16,
-    "data.prepared": 0,
-}
+PHOTOGRAPHS = {"trunk": "small_conv", "trunk.widths": [4, 6, 8], "data.prepared": 0}
+PHOTOGRAPHS |= {"transform": "mlrc2020", "transform.side": 16}
 
 
 @pytest.fixture

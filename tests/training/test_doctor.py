@@ -57,11 +57,8 @@ def test_hubs_are_named(tmp_path: Path) -> None:
     assert found.remedy.startswith("lower head.embedding_dim (128 now)")
 
 
-HEALTHY = {
-    "margin": ("loss=margin", "miner=distance_weighted"),
-    "proxies": ("loss=proxy_nca",),
-    "soft triple": ("loss=soft_triple",),
-}
+HEALTHY = {"margin": ("loss=margin", "miner=distance_weighted"), "proxies": ("loss=proxy_nca",)}
+HEALTHY |= {"soft triple": ("loss=soft_triple",)}
 
 
 @pytest.mark.parametrize("method", HEALTHY)

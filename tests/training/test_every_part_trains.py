@@ -21,11 +21,8 @@ COMPANIONS = {
     "sampler=greedy_coreset": ("sampler.pool=64", "sampler.momentum=0.5"),
     "sampler=m_per_class": ("sampler.straddle=true", "sampler.list_length=64"),
 }
-TRUNKS = {
-    "timm": ("trunk.model=test_resnet",),
-    "small_conv": ("trunk.widths=[8, 16]",),
-    "folded_conv": ("trunk.widths=[8, 16]",),
-}
+WIDTHS = ("trunk.widths=[8, 16]",)
+TRUNKS = {"timm": ("trunk.model=test_resnet",), "small_conv": WIDTHS, "folded_conv": WIDTHS}
 ROOMS = {"loss": "losses", "miner": "miners", "regulariser": "regularisers", "sampler": "samplers"}
 PARTS = [f"{key}={name}" for key, room in ROOMS.items() for name in list_room(room)]
 

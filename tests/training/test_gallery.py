@@ -12,9 +12,8 @@ N = 12
 
 def table(**columns):
     pixels = np.arange(N, dtype=np.uint8)[:, None, None, None] * np.ones((1, 1, 4, 4), np.uint8)
-    return ImageTable(
-        images=ImagesInMemory(pixels), labels=np.arange(N) // 3, class_names=("a", "b", "c", "d"), **columns
-    )
+    facts = {"labels": np.arange(N) // 3, "class_names": ("a", "b", "c", "d"), **columns}
+    return ImageTable(images=ImagesInMemory(pixels), **facts)
 
 
 @pytest.fixture

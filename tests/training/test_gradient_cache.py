@@ -34,9 +34,8 @@ def _hardest(embeddings, labels):
     with torch.no_grad():
         far = torch.cdist(embeddings, embeddings)
         same = labels.unsqueeze(1) == labels
-        return Triplets(
-            torch.arange(len(labels)), far.masked_fill(~same, -1).argmax(1), far.masked_fill(same, 9e9).argmin(1)
-        )
+        positive, negative = far.masked_fill(~same, -1).argmax(1), far.masked_fill(same, 9e9).argmin(1)
+        return Triplets(torch.arange(len(labels)), positive, negative)
 
 
 def _close(one, two):
@@ -135,9 +134,8 @@ def _peak(call):
 
 
 def test_memory_is_that_of_one_chunk():
-    wide = nn.Sequential(
-        nn.Conv2d(1, 16, 3), nn.ReLU(), nn.Conv2d(16, 16, 3), nn.ReLU(), nn.Flatten(), nn.LazyLinear(8)
-    )
+    layers = (nn.Conv2d(1, 16, 3), nn.ReLU(), nn.Conv2d(16, 16, 3), nn.ReLU())
+    wide = nn.Sequential(*layers, nn.Flatten(), nn.LazyLinear(8))
     images = torch.randn(64, 1, 16, 16, generator=torch.Generator().manual_seed(0))
     wide(images[:1])
 

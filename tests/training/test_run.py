@@ -22,9 +22,8 @@ from tests.training.tiny import tiny
 def test_a_run_learns_and_tells_everything(tmp_path: Path) -> None:
     events: list[str] = []
     opened: list[str] = []
-    spec = tiny(
-        "training.epochs=4", "training.batches_per_epoch=20", "data.noise=1.5", "data.n_classes=40", "loss=nt_xent"
-    )
+    words = ("training.epochs=4", "training.batches_per_epoch=20", "data.noise=1.5", "data.n_classes=40")
+    spec = tiny(*words, "loss=nt_xent")
     record = run(spec, home=tmp_path, listen=lambda event: events.append(type(event).__name__), witness=opened.append)
     assert record.state == "done"
     assert record.name == name_of(spec)
@@ -162,9 +161,7 @@ def test_two_processes_cannot_work_on_one_run(tmp_path: Path) -> None:
         (["transform=plain"], "trunk small_conv cannot take what transform plain makes of an image"),
     ],
 )
-def test_what_cannot_work_is_refused_before_anything_starts(
-    overrides: list[str], sentence: str, tmp_path: Path
-) -> None:
+def test_what_cannot_work_is_refused_before_it_starts(overrides: list[str], sentence: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as refusal:
         run(tiny(*overrides), home=tmp_path)
     assert sentence in str(refusal.value)

@@ -47,9 +47,7 @@ def test_twenty_steps_of_two_processes_are_those_of_one(method: str, shared: Pat
     together = load_file(shared / f"{method}.safetensors")
     assert together.keys() == state.keys()
     for name, tensor in state.items():
-        torch.testing.assert_close(
-            together[name], tensor, rtol=1e-5, atol=1e-5, msg=lambda text, name=name: name + text
-        )
+        torch.testing.assert_close(together[name], tensor, rtol=1e-5, atol=1e-5, msg=lambda text, key=name: key + text)
 
 
 def test_a_run_on_cached_stages_is_stopped_resumed_and_stored_once_by_the_leader(

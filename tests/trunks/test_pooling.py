@@ -46,9 +46,7 @@ def test_networks_pool_the_maps_of_their_last_stage(name):
 
 
 def test_a_network_without_maps_keeps_its_own_pooling():
-    with pytest.raises(
-        InputError, match=r"timm\.pooling=gem needs maps \(n, c, h, w\); this network gives \(1, \d+, \d+"
-    ):
+    with pytest.raises(InputError, match=r"timm\.pooling=gem needs maps \(n, c, h, w\); this network gives \(1"):
         TimmTrunk(channels=3, model="test_vit", pooling="gem")
 
 

@@ -106,9 +106,7 @@ def test_imagenet_is_looked_for_in_torchs_cache(tmp_path: Path, monkeypatch: pyt
     assert load(Small(), "imagenet", published=published(path)).startswith("sha256:")
 
 
-def test_a_missing_published_file_is_named_with_hash_and_address(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_published_file_is_named_with_hash_and_address(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
     with pytest.raises(InputError) as refusal:
         Resnet50Trunk(channels=3, weights="imagenet")
