@@ -158,19 +158,13 @@ def write_clean(rows: AuditRows, out: Path) -> int:
         # A near copy of a removed image stays.
         if pair.is_exact or pair.first not in gone:
             gone.add(pair.second)
-    columns = {
-        "path": [str(path.resolve()) for path in files.paths],
-        "label": [table.class_names[label] for label in table.labels],
-    }
+    columns = {"path": [str(path.resolve()) for path in files.paths]}
+    columns["label"] = [table.class_names[label] for label in table.labels]
     if len(rows.part_names) > 1:
         columns["split"] = [rows.part_names[part].replace("in no part", "") for part in rows.part_of]
-    numbers = {
-        "is_query": table.is_query,
-        "is_gallery": table.is_gallery,
-        "group": table.groups,
-        "category": table.super_labels,
-        **({} if files.boxes is None else dict(zip(("x1", "y1", "x2", "y2"), files.boxes.T, strict=True))),
-    }
+    boxes = {} if files.boxes is None else dict(zip(("x1", "y1", "x2", "y2"), files.boxes.T, strict=True))
+    marks = {"is_query": table.is_query, "is_gallery": table.is_gallery}
+    numbers = {**marks, "group": table.groups, "category": table.super_labels, **boxes}
     columns |= {name: [str(int(value)) for value in column] for name, column in numbers.items() if column is not None}
     lines = [line for row, line in enumerate(zip(*columns.values(), strict=True)) if row not in gone]
     _write(out, tuple(columns), lines)

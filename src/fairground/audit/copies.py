@@ -1,9 +1,7 @@
 """Images that occur more than once, byte for byte or nearly so.
 
 Recompression, resizing and a change of brightness or contrast move a few bits of a fingerprint; two different
-photographs differ in about half of them. Lookalikes differ in at most 16 bits, and in at most a fifth of the bits that
-either has: pictures of small things on a plain ground have few. A mirrored, rotated or cropped copy is not recognised,
-and images with fewer than 8 bits are too plain to be judged.
+photographs differ in about half of them. A mirrored, rotated or cropped copy is not recognised.
 """
 
 from dataclasses import dataclass
@@ -17,16 +15,13 @@ from fairground.contracts.dataset import ImageTable
 from fairground.loading import for_each
 
 #: the bits of a fingerprint, and in how many two lookalikes may differ
-N_BITS = 256
-THRESHOLD = 16
-#: lookalikes share more than four bits for each in which they differ
+N_BITS, THRESHOLD = 256, 16
+#: lookalikes share more than four bits for each in which they differ: small things on a plain ground have few
 _SHARED_TIMES = 4
 #: an image with fewer bits is too plain to look like anything
 MIN_BITS = 8
-#: rows compared with all others at once
-_BLOCK = 64
-#: how many examples of copies are kept
-_SHOWN = 5
+#: rows compared with all others at once, and examples of copies that are kept
+_BLOCK, _SHOWN = 64, 5
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,14 +18,12 @@ from fairground.loading import ImageFiles, for_each, shrunk_picture
 
 #: shades of gray (of 255) a difference must exceed: the noise of flat areas must not decide bits
 _MARGIN = 2.0
-
 #: called with the number of images done and the number of images
 Progress = Callable[[int, int], None]
 #: images scanned at once
 _SCANNED = 256
 #: JPEGs are decoded shrunk, to no less than this on the shorter side: a fingerprint is 16 pixels high
-_ENOUGH = 64
-_SIDE = 16
+_ENOUGH, _SIDE = 64, 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +34,8 @@ class ImageScan:
     """
 
     hashes: np.ndarray
-    bits: np.ndarray | None
-    sizes: np.ndarray | None
+    bits: np.ndarray | None = None
+    sizes: np.ndarray | None = None
     faults: Mapping[int, str] = field(default_factory=dict)
 
 
@@ -61,7 +59,7 @@ def scan_images(images: Images, progress: Progress = lambda *_: None) -> ImageSc
         end = min(begin + _SCANNED, n)
         for_each(scan, range(begin, end))
         progress(end, n)
-    seen = {"bits": bits, "sizes": sizes} if images.is_picture else {"bits": None, "sizes": None}
+    seen = {"bits": bits, "sizes": sizes} if images.is_picture else {}
     return ImageScan(hashes=hashes, **seen, faults=dict(sorted(faults.items())))
 
 

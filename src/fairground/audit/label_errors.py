@@ -25,9 +25,7 @@ from fairground.evaluation.embed import embed_blocks
 from fairground.transforms.plain import PlainTransform
 from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
 
-DIM = 128
-FOLDS = 5
-SHRINKAGE = 0.3
+DIM, FOLDS, SHRINKAGE = 128, 5, 0.3
 _BLOCK = 4096
 #: images of one size up to so many pixels per side are compared by their pixels: photographs are larger
 _SMALL = 48
@@ -85,8 +83,7 @@ def _judge(rows: np.ndarray, labels: np.ndarray, held: np.ndarray, n_classes: in
     own = found[places, labels[held]].copy()
     found[places, labels[held]] = -np.inf
     best = found.argmax(1)
-    scores = np.where(np.isfinite(own), found[places, best] - own, -np.inf)
-    return scores, best
+    return np.where(np.isfinite(own), found[places, best] - own, -np.inf), best
 
 
 def _folds(labels: np.ndarray, seed: int) -> np.ndarray:
@@ -126,7 +123,7 @@ class LabelSuspect:
 
 def weakness(n_suspects: int, n_images: int) -> str:
     """Return a warning if the features cannot tell the classes apart, else an empty string."""
-    if n_images == 0 or n_suspects <= _MOST * n_images:
+    if n_suspects <= _MOST * n_images:
         return ""
     share = 100 * (1 - n_suspects / n_images)
     return f"only {share:.0f} % of images are nearest to their own class, so being suspect says little here"
@@ -160,5 +157,5 @@ def features_of(images: Images, rows: np.ndarray, progress: Progress = lambda *_
     blocks = []
     for block in embed_blocks(trunk, images, rows, transform, device=torch.device("cpu")):
         blocks.append(block.numpy())
-        progress(sum(len(one) for one in blocks), len(rows))
+        progress(sum(map(len, blocks)), len(rows))
     return np.concatenate(blocks)

@@ -1,11 +1,5 @@
 """Is A better than B? Values per method and seed in, a verdict on every pair out, all read from one model.
 
-```python
-found = compare_values({"A": {0: 0.31, 1: 0.33, 2: 0.32}, "B": {0: 0.25, 1: 0.27, 2: 0.26}})
-found.pairs[0].verdict    # "better"
-found.pairs[0].sentence   # "A is better than B by ..."
-```
-
 Formula
     difference of a pair   mu^_a - mu^_b ± c sqrt(its variance), means and variances of `paired_table`; c from the
                            highest statistic among equal methods (`null_distribution`): all intervals of a study hold
@@ -20,15 +14,11 @@ Formula
                            c' falls from c towards its value for known variances, the studentised range's, as
                            (n + 1) / (n + m + 1). The variance itself is known only roughly: the probability is a mean
                            over true / estimated variance as drawn, and m more seeds bring the estimate nearer to the
-                           truth.
+                           truth. It is a plan, not evidence: `seed_waves` corrects for looking again.
 
 Paper
     Tukey, "The problem of multiple comparisons", 1953; Spiegelhalter, Freedman and Blackburn, "Monitoring clinical
     trials: conditional or predictive power?", 1986, for seeds needed.
-
-Notes
------
-    The number of seeds needed is a plan, not evidence: `sequential` corrects for looking again after every seed.
 """
 
 import math

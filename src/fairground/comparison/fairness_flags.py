@@ -1,7 +1,4 @@
-"""Whether methods may share a table, and what a reader must know about them: one function per flag, with its reason.
-
-A flag does not keep a method out of a table; it says what may not be concluded.
-"""
+"""What a reader must know about methods that share a table, and may not conclude: one function per flag."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

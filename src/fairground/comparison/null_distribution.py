@@ -13,11 +13,8 @@ Paper
     Tukey's studentised range is its special case of equal variances. Phipson and Smyth, "Permutation p-values should
     never be zero", 2010, for p.
 
-Notes
------
-    The distribution depends on which method was run on which seed, not on the scores. Its draws come from a fixed seed.
-    Studies of thousands of runs or pairs have fewer draws, `FEWEST` at least: these know the error rate up to 0.3 %,
-    less than CAUTION leaves unspent.
+The distribution depends on which method was run on which seed, not on the scores. Its draws come from a fixed seed.
+`FEWEST` draws, of studies of thousands of runs or pairs, know the error rate up to 0.3 %: less than CAUTION leaves.
 """
 
 import math

@@ -1,10 +1,4 @@
-"""What every metric is, and the four kinds of evidence a metric may look at.
-
-A metric never sees embeddings. It sees where the relevant references of each query stand (`Ranking`), how classes and
-clusters overlap (`Contingency`), how genuine pairs stand among impostor pairs (`Verification`), or the best similarity
-of each query with and without its own class (`OpenSet`); the evidence is prepared once, however
-many metrics use it.
-"""
+"""What every metric is, and the four kinds of evidence it may look at: prepared once, however many metrics use it."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -52,8 +46,7 @@ class Ranking:
     def found(self) -> np.ndarray:
         """For each entry of `ranks`: how many relevant references stand at that place or before it."""
         entry = np.arange(1, len(self.ranks) + 1)
-        entry -= self.per_entry(self.offsets[:-1])
-        return entry
+        return np.subtract(entry, self.per_entry(self.offsets[:-1]), out=entry)
 
     def per_entry(self, of_query: np.ndarray) -> np.ndarray:
         """Return a value of each query, repeated for each of its entries."""
@@ -90,8 +83,7 @@ class Verification:
     """How genuine pairs stand among impostors, at every similarity a genuine pair has, ascending.
 
     At similarity t: `genuine[t]` pairs have exactly it, `impostors_above[t]` impostor pairs are more similar and
-    `impostors_equal[t]` exactly as similar. Nothing a curve says can change between two such similarities except the
-    number of impostors, so the whole curve is here.
+    `impostors_equal[t]` exactly as similar.
     """
 
     genuine: np.ndarray

@@ -34,7 +34,6 @@ class Regulariser(Part, nn.Module):
 
     def check_loss(self, loss: Loss) -> None:
         """Refuse, in a sentence, a loss that this regulariser can do nothing for; called once, before training."""
-        return
 
     def plan_mixing(self, batch_size: int, n_stages: int, *, generator: torch.Generator) -> Mixing | None:
         """Return how this batch is mixed inside the model, or None."""

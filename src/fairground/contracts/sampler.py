@@ -88,9 +88,8 @@ class BatchSampler(Part, Sampler[list[int]], ABC):
         refusal = "another pass over this sampler began before this one was over; give each loader a sampler of its own"
         while current.n_given < len(self):
             require(self._pass is current, refusal)
-            rows = self.draw(current.generator)
             current.n_given += 1
-            yield rows.tolist()
+            yield self.draw(current.generator).tolist()
         if self._pass is current:
             self._pass = None
 
@@ -103,8 +102,7 @@ class BatchSampler(Part, Sampler[list[int]], ABC):
     def draw(self, generator: torch.Generator) -> torch.Tensor:
         """Return the rows (batch_size,) of the next batch."""
         if self._plan is None or self._n_dealt == len(self._plan):
-            self._plan = self.plan(generator)
-            self._n_dealt = 0
+            self._plan, self._n_dealt = self.plan(generator), 0
         self._n_dealt += 1
         return self._plan[self._n_dealt - 1].clone()
 
@@ -114,11 +112,9 @@ class BatchSampler(Part, Sampler[list[int]], ABC):
 
     def fill(self, embeddings: torch.Tensor) -> None:
         """Take the embeddings (n, d) of the complete split, made before training."""
-        return
 
     def observe(self, rows: torch.Tensor, embeddings: torch.Tensor) -> None:
         """Take the detached embeddings (b, d) of the batch just trained on."""
-        return
 
     def state_dict(self) -> dict[str, torch.Tensor]:
         """Return everything that decides what is drawn next; live tensors, not copies.
@@ -140,8 +136,7 @@ class BatchSampler(Part, Sampler[list[int]], ABC):
         epoch = int(state.get("epoch", 0))
         self._pass, self._next_epoch = None, epoch
         if "generator" in state:
-            generator = torch.Generator()
-            generator.set_state(state["generator"])
+            generator = torch.Generator().set_state(state["generator"])
             self._pass = _Pass(epoch, generator, n_given=int(state["n_given"]), is_loaded=True)
             self._next_epoch = epoch + 1
 

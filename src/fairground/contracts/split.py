@@ -42,7 +42,6 @@ class SplitRows:
             require(self.is_closed_set or len(classes) == 0, complaint, DataError)
 
     def tests_trained_classes(self, labels: np.ndarray) -> bool:
-        """Whether test classes are trained on, which a closed set allows."""
         return len(np.intersect1d(labels[self.test], labels[self.train])) > 0
 
     def notes(self, labels: np.ndarray) -> tuple[str, ...]:
@@ -60,7 +59,6 @@ class Split(ABC):
     """Divides a table into parts; draws nothing at random beyond what its settings say."""
 
     def parts(self, table: ImageTable) -> SplitRows:
-        """Return the checked parts of `table`."""
         found = self.divide(table)
         found.check(table.labels)
         return found

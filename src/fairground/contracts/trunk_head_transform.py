@@ -80,9 +80,8 @@ class Batch(NamedTuple):
 class Mixing(NamedTuple):
     """Sample i becomes `weight` * i + (1 - weight) * `partner[i]`, before trained stage `stage` of the trunk.
 
-    Stages are counted from the first that trains: 0 mixes images where all do.
-
-    `gather` finds the partners where a batch is shared by several processes: it returns the full batch of each share.
+    Stages are counted from the first that trains: 0 mixes images where all do. `gather` finds the partners where a
+    batch is shared by several processes: it returns the full batch of each share.
     """
 
     weight: float
@@ -112,10 +111,8 @@ class Trunk(Part, torch.nn.Module, ABC):
     #: how many weights it has, where no setting decides
     n_weights: ClassVar[int | None] = None
     published: ClassVar[tuple[PublishedWeights, ...]] = ()
-
     #: "sha256:" and the hash of the file its first weights were read from; nothing where they were drawn at random
     weights_fingerprint: str = ""
-
     #: width of the feature vectors
     n_features: int
     stages: torch.nn.ModuleList
@@ -168,11 +165,8 @@ class PhotoTrunk(Trunk):
 
     def __init__(self, channels: int, pooling: Pooling = "avg") -> None:
         super().__init__(pooling=pooling)
-        require(
-            channels in (1, 3),
-            f"trunk {type(self).__module__.rpartition('.')[2]} takes images of 3 channels, or of 1 that is repeated; "
-            f"the data have {channels}. For ready-made features say trunk=features",
-        )
+        taken = f"trunk {type(self).__module__.rpartition('.')[2]} takes images of 3 channels, or of 1 that is repeated"
+        require(channels in (1, 3), f"{taken}; the data have {channels}. For ready-made features say trunk=features")
 
 
 class InColour(torch.nn.Module):
@@ -195,11 +189,9 @@ class Head(torch.nn.Module, ABC):
 
     def fit(self, blocks: Iterable[torch.Tensor]) -> None:
         """Take the trunk's features of the whole training split, a block (n, n_features) at a time."""
-        return
 
     def fit_classes(self, blocks: Iterable[torch.Tensor], labels: torch.Tensor) -> None:
         """Take the same with the class of every row, in the order of the rows."""
-        return
 
 
 class AffineHead(Head):
@@ -265,12 +257,5 @@ class PlannedTransform(Transform):
     vector, so that a part computed alone would differ.
     """
 
-    @abstractmethod
-    def plan(
-        self, images: Images, rows: np.ndarray, generator: torch.Generator, device: torch.device | None = None
-    ) -> Augmentation:
-        """Draw all that the images of `rows` need, in O(n) memory; return how to make them."""
-
     def train(self, images: Images, rows: np.ndarray, generator: torch.Generator) -> torch.Tensor:
-        """Return the images of `rows` augmented, as floats (n, c, h, w)."""
         return self.plan(images, rows, generator).make(slice(0, len(rows)))

@@ -1,8 +1,7 @@
 """A trained model ready to be used, from a run or from a model folder: pictures in, embeddings out.
 
-Embeddings go straight to a file a block at a time; the file appears when it is complete. An `.npz` holds `embeddings`,
-`files` and, where classes are known, `labels` and `class_names`; an `.npy` has the same beside it as `.json`.
-Unreadable pictures that were left out are named in `left_out`.
+An `.npz` holds `embeddings`, `files`, `labels` and `class_names` where classes are known, and `left_out`, the names of
+unreadable pictures; an `.npy` has the same beside it as `.json`. The file appears when it is complete.
 """
 
 import json

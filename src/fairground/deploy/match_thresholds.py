@@ -2,9 +2,7 @@
 
 Formula
     "fmr 1 %": the lowest t of a genuine pair with FMR(t) <= 0.01; "eer": the t where FMR and FNMR are nearest
-    (rates as in `metrics/fnmr.py`)
-
-The rates are those of single pairs; `unknown_classes.py` decides about a query compared with an entire index.
+    (rates of single pairs, as in `metrics/fnmr.py`; `unknown_classes.py` compares a query with an entire index)
 """
 
 import numpy as np

@@ -1,7 +1,4 @@
-"""Comparisons of a batch that may be too large to hold: all rows at once, or block after block.
-
-Blocks are recomputed for the gradient, so that memory stays that of one block.
-"""
+"""Comparisons of a batch that may be too large to hold: all rows at once, or in blocks, recomputed for the gradient."""
 
 from collections.abc import Callable
 
@@ -24,8 +21,7 @@ def is_held(n_rows: int, n_columns: int) -> bool:
 
 def sum_over_blocks(block_sum: Callable[[slice], Tensor], n: int, per_row: int) -> Tensor:
     """Return the sum of `block_sum(rows)` over slices of 0..n-1, each as long as BLOCK numbers at `per_row` a row."""
-    step = max(1, BLOCK // max(1, per_row))
-    return _over_blocks(block_sum, n, step).sum(0)
+    return _over_blocks(block_sum, n, max(1, BLOCK // max(1, per_row))).sum(0)
 
 
 def sum_over_rows(block_sum: Callable[[slice], Tensor], n_rows: int, n_columns: int, *, share: int = 1) -> Tensor:

@@ -1,7 +1,4 @@
-"""Unit vectors, lengths, and the distances of rows two by two.
-
-Derivatives are finite everywhere, even between identical embeddings.
-"""
+"""Unit vectors, lengths, and distances of rows two by two; derivatives are finite, even between identical rows."""
 
 from collections.abc import Iterator
 

@@ -45,9 +45,7 @@ def pair_weights(
     chosen = as_pairs(tuples)
     positive = _count(chosen.positive_anchor * n + chosen.positive, n, embeddings.dtype)
     negative = _count(chosen.negative_anchor * n + chosen.negative, n, embeddings.dtype)
-    if repeats:
-        return PairWeights(positive, negative)
-    return PairWeights(positive.clamp_max(1), negative.clamp_max(1))
+    return PairWeights(positive, negative) if repeats else PairWeights(positive.clamp_max(1), negative.clamp_max(1))
 
 
 def one_random_positive(pairs: PairWeights, generator: torch.Generator | None) -> PairWeights:

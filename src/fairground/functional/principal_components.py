@@ -51,11 +51,8 @@ def principal_axes(blocks: Iterable[torch.Tensor], *, standardise: bool) -> Prin
     scaled = covariance / torch.outer(deviation, deviation)
     # LAPACK gives the smallest first.
     variances, vectors = torch.linalg.eigh(scaled)
-    axes = vectors.T.flip(0)
-    # An axis has no direction of its own: let its largest entry be positive, so that all machines agree.
-    largest = axes.gather(1, axes.abs().argmax(1, keepdim=True))
-    spread = variances.flip(0).clamp(min=0).sqrt()
-    return PrincipalAxes(mean=shift + offset, deviation=deviation, axes=axes * largest.sign(), spread=spread, n=n)
+    axes, spread = _same_way(vectors.T.flip(0)), variances.flip(0).clamp(min=0).sqrt()
+    return PrincipalAxes(mean=shift + offset, deviation=deviation, axes=axes, spread=spread, n=n)
 
 
 def principal_axes_of_few(features: torch.Tensor) -> PrincipalAxes:
@@ -63,11 +60,10 @@ def principal_axes_of_few(features: torch.Tensor) -> PrincipalAxes:
     rows = features.cpu().double()
     mean = rows.mean(0)
     _, values, axes = torch.linalg.svd(rows - mean, full_matrices=False)
-    largest = axes.gather(1, axes.abs().argmax(1, keepdim=True))
-    return PrincipalAxes(
-        mean=mean,
-        deviation=torch.ones_like(mean),
-        axes=axes * largest.sign(),
-        spread=values / len(rows) ** 0.5,
-        n=len(rows),
-    )
+    spread, n = values / len(rows) ** 0.5, len(rows)
+    return PrincipalAxes(mean=mean, deviation=torch.ones_like(mean), axes=_same_way(axes), spread=spread, n=n)
+
+
+def _same_way(axes: torch.Tensor) -> torch.Tensor:
+    """Return the axes, which have no direction, with their largest entry positive, so that all machines agree."""
+    return axes * axes.gather(1, axes.abs().argmax(1, keepdim=True)).sign()

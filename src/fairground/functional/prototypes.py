@@ -1,7 +1,4 @@
-"""Learnable class vectors, the cosines between embeddings and them, and the softmax over those.
-
-How far apart the centres of each class are.
-"""
+"""Learnable class vectors: the cosines of embeddings with them, the softmax over those, the spread of several."""
 
 from collections.abc import Callable
 from math import pi, sin, sqrt
@@ -36,10 +33,7 @@ def class_vectors(shape: tuple[int, ...], initialisation: str, loss: str) -> tor
 
 
 def cosines(embeddings: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
-    """Return the cosine of every embedding (n, d) with every class vector (m, d) as (n, m).
-
-    A vector shorter than 1e-12 has cosine 0 with everything, and gradient 0.
-    """
+    """Return the cosine of every embedding (n, d) with every class vector (m, d) as (n, m)."""
     return normalize(embeddings) @ normalize(vectors.to(embeddings.dtype)).T
 
 

@@ -12,7 +12,6 @@ from fairground.functional.soft_histograms_and_ranks import running_sums
 
 def draw_below(limits: Tensor, generator: torch.Generator | None) -> Tensor:
     """Return, for every limit, a whole number in 0..limit-1, all equally likely; 0 for a limit of 0."""
-    # Drawn where the generator lives, so that a seed gives the same numbers on every device.
     home = limits.device if generator is None else generator.device
     if home.type == "cpu":
         # 53 random bits: the bias for a class of a million images is below 1e-9.

@@ -22,7 +22,6 @@ class ClassScatter(NamedTuple):
 
     @property
     def n(self) -> int:
-        """How many features there are."""
         return int(self.counts.sum())
 
 
@@ -33,11 +32,9 @@ def class_scatter(blocks: Iterable[torch.Tensor], labels: torch.Tensor) -> Class
     """
     _, places = torch.unique(labels.cpu(), return_inverse=True)
     counts = torch.bincount(places).double()
-    require(
-        len(places) > len(counts) > 1,
-        f"scatter within classes needs two classes or more and a class of two images; got {len(places)} images of "
-        f"{len(counts)} classes",
-    )
+    given = f"{len(places)} images of {len(counts)} classes"
+    needed = "scatter within classes needs two classes or more and a class of two images"
+    require(len(places) > len(counts) > 1, f"{needed}; got {given}")
     shift: torch.Tensor | None = None
     begin, sums, products = 0, torch.empty(0), torch.empty(0)
     for block in blocks:

@@ -36,9 +36,8 @@ def soft_bins(positions: torch.Tensor, weights: torch.Tensor, n_bins: int) -> So
     place = positions.detach().floor().nan_to_num(nan=0).clamp(0, n_bins - 1)
     fraction, slot = positions - place, place.long()
     empty = positions.new_zeros(*positions.shape[:-1], n_bins)
-    return SoftBins(
-        empty.scatter_add(-1, slot, weights * (1 - fraction)), empty.scatter_add(-1, slot, weights * fraction)
-    )
+    lower = empty.scatter_add(-1, slot, weights * (1 - fraction))
+    return SoftBins(lower, empty.scatter_add(-1, slot, weights * fraction))
 
 
 def running_sums(values: torch.Tensor) -> torch.Tensor:

@@ -18,10 +18,8 @@ def decay(singular_values: np.ndarray, *, from_uniform: bool = True) -> tuple[fl
     total = singular_values.sum()
     shares = singular_values / total if total > 0 else np.zeros(len(singular_values))
     n_floored = int((shares < FLOOR).sum())
-    q = np.maximum(shares, FLOOR)
-    n = len(q)
-    divergence = -np.log(q * n).mean() if from_uniform else (q * np.log(q * n)).sum()
-    return float(divergence), n_floored
+    q, n = np.maximum(shares, FLOOR), len(shares)
+    return float(-np.log(q * n).mean() if from_uniform else (q * np.log(q * n)).sum()), n_floored
 
 
 def singular_values(blocks: Iterable[np.ndarray]) -> np.ndarray:

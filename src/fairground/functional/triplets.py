@@ -1,7 +1,6 @@
 """Triplets of a batch: by number, as lists, and sums over all of them.
 
-Positives and negatives go by number ("positive 3 of row 7"), without any list of them. Lists are made in blocks of
-anchors, so that the list itself is all that needs memory.
+Positives and negatives go by number ("positive 3 of row 7"). Lists are made in blocks of anchors.
 
 A sum of [threshold - value]_+ over every threshold and every value is a straight line in each of its numbers: a
 threshold t enters it once for every value below t, a value once for every threshold above it. So it equals
@@ -29,7 +28,6 @@ class Classmates(NamedTuple):
 
     @property
     def n_triplets(self) -> Tensor:
-        """How many triplets (n,) each row anchors."""
         return self.n_positives * self.n_negatives
 
 
@@ -86,14 +84,12 @@ def list_triplets(
         anchor, partner = positive[first : first + step].nonzero(as_tuple=True)
         anchor = anchor + first
         pair, negative = negatives_of(anchor, partner).nonzero(as_tuple=True)
-        block = (anchor[pair], partner[pair], negative)
+        block = Triplets(anchor[pair], partner[pair], negative)
         if cap is not None:
-            kept = capped(block[0], n, cap, generator)
-            block = (block[0][kept], block[1][kept], block[2][kept])
+            kept = capped(block.anchor, n, cap, generator)
+            block = Triplets(*(column[kept] for column in block))
         blocks.append(block)
-    if len(blocks) == 1:
-        return Triplets(*blocks[0])
-    return Triplets(*(torch.cat(column) for column in zip(*blocks, strict=True)))
+    return blocks[0] if len(blocks) == 1 else Triplets(*(torch.cat(column) for column in zip(*blocks, strict=True)))
 
 
 def active_counts(
