@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from fairground.errors import require
 
 #: what the files of these parts need beside what is defined here
 __all__ = ["Metric", "require"]
+_Evidence = TypeVar("_Evidence")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,25 +173,19 @@ class RankingMetric(Metric, ABC):
         """Return each query's value as float64; 0 where nothing is relevant."""
 
 
-class ClusteringMetric(Metric, ABC):
-    """One value for a clustering of the whole set."""
-
+class _ScoreOf(Metric, ABC, Generic[_Evidence]):
     @abstractmethod
-    def score(self, table: Contingency) -> float:
-        """Return how well the clusters follow the classes."""
+    def score(self, evidence: _Evidence, /) -> float:
+        """Return one value for the whole set."""
 
 
-class VerificationMetric(Metric, ABC):
-    """One value for the question "same class or not?" asked of every pair."""
-
-    @abstractmethod
-    def score(self, curve: Verification) -> float:
-        """Return how well similarity answers it."""
+class ClusteringMetric(_ScoreOf[Contingency]):
+    """How well the clusters of the whole set follow the classes."""
 
 
-class OpenSetMetric(Metric, ABC):
-    """One value for the question "which class, or none of these?" put to every query."""
+class VerificationMetric(_ScoreOf[Verification]):
+    """How well similarity answers the question "same class or not?", asked of every pair."""
 
-    @abstractmethod
-    def score(self, trials: OpenSet) -> float:
-        """Return how well the best similarity answers it."""
+
+class OpenSetMetric(_ScoreOf[OpenSet]):
+    """How well the best similarity answers the question "which class, or none of these?", put to every query."""

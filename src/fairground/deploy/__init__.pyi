@@ -6,8 +6,6 @@ from fairground.deploy.answer_queries import QueryDecision
 from fairground.deploy.answer_queries import QueryResult
 from fairground.deploy.answer_queries import query_index
 from fairground.deploy.answer_queries import read_queries
-from fairground.deploy.class_vote import VOTERS
-from fairground.deploy.class_vote import vote
 from fairground.deploy.embed_images import Embedder
 from fairground.deploy.embed_images import FEATURES
 from fairground.deploy.embed_images import PICTURES
@@ -31,11 +29,16 @@ from fairground.deploy.index_search import Forbid
 from fairground.deploy.index_search import Matches
 from fairground.deploy.index_search import QUERIES
 from fairground.deploy.index_search import UNIT_LENGTH
+from fairground.deploy.index_search import VOTERS
 from fairground.deploy.index_search import search
+from fairground.deploy.index_search import vote
 from fairground.deploy.inputs import Embeddable
 from fairground.deploy.inputs import EmbeddingInputs
+from fairground.deploy.inputs import SIDE
 from fairground.deploy.inputs import listed
 from fairground.deploy.inputs import read_inputs
+from fairground.deploy.inputs import thumbnail
+from fairground.deploy.inputs import thumbnails
 from fairground.deploy.inputs import unreadable
 from fairground.deploy.inputs import without
 from fairground.deploy.match_thresholds import EER
@@ -64,8 +67,6 @@ from fairground.deploy.onnx_export import LARGEST_DIFFERENCE
 from fairground.deploy.onnx_export import ONNX
 from fairground.deploy.onnx_export import example_inputs
 from fairground.deploy.onnx_export import write_onnx
-from fairground.deploy.thumbnails import SIDE
-from fairground.deploy.thumbnails import thumbnail
 from fairground.deploy.unknown_classes import DecisionRule
 from fairground.deploy.unknown_classes import FPIR
 from fairground.deploy.unknown_classes import OpenSetTrials
@@ -146,6 +147,7 @@ __all__ = [
     "spread_rows",
     "thresholds_of",
     "thumbnail",
+    "thumbnails",
     "trials_of",
     "unreadable",
     "untrained",

@@ -26,9 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from fairground.deploy import UNIT_LENGTH, Embeddable, Matches, UsableModel, read_inputs, search
+from fairground.deploy import UNIT_LENGTH, Embeddable, Matches, UsableModel, read_inputs, search, thumbnails
 from fairground.deploy.model_folder import read_model, require_place, write_model
-from fairground.deploy.thumbnails import thumbnails
 from fairground.errors import DataError, StoreError, require
 from fairground.files import cannot_write, held, read_json, sweep, write_atomically
 from fairground.spec.catalogue import nearest

@@ -1,15 +1,17 @@
 """What a user points at, as rows to embed: a folder, a table, one image, features, a data set; and small pictures."""
 
+import io
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from fairground.contracts.dataset import Images
 from fairground.errors import DataError, require
-from fairground.loading import FeatureRows, ImageFiles, PhotoDataset, for_each, read_parquet
+from fairground.loading import FeatureRows, ImageFiles, PhotoDataset, for_each, read_parquet, shrunk_picture
 from fairground.loading.class_folders import files_below, is_image_name, refuse_archive
 from fairground.records.arrays import array_names, map_array, map_npy, read_arrays
 from fairground.spec import ComponentSpec, list_room, nearest, settings_of
@@ -19,6 +21,8 @@ _FEATURES = ("features", "embeddings")
 #: pictures decoded at once, and unreadable ones named in a sentence
 BLOCK = 256
 _SHOWN = 10
+#: longer side of a small picture; up to the second size a picture is kept exactly, as PNG
+SIDE, _EXACT = 128, 64
 Tell = Callable[[int, int], None]
 
 
@@ -150,3 +154,22 @@ def listed(faults: Mapping[str, str]) -> str:
     lines = [f"\n  {reason}" for reason in list(faults.values())[:_SHOWN]]
     more = f"\n  and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
     return f"{len(faults)} cannot be read:{''.join(lines)}{more}"
+
+
+def thumbnails(images: Images, tell: Tell = lambda *_: None) -> Iterator[bytes]:
+    """Yield the small picture of each row in order; empty bytes for features."""
+    for begin in range(0, len(images), BLOCK):
+        rows = range(begin, min(begin + BLOCK, len(images)))
+        yield from for_each(partial(thumbnail, images), rows) if images.is_picture else [b""] * len(rows)
+        tell(rows.stop, len(images))
+
+
+def thumbnail(images: Images, row: int) -> bytes:
+    """Return one picture as a small PNG or JPEG."""
+    picture, _ = shrunk_picture(images, row, SIDE)
+    is_small = max(picture.size) <= _EXACT
+    if not is_small:
+        picture.thumbnail((SIDE, SIDE))
+    out = io.BytesIO()
+    picture.save(out, "PNG") if is_small else picture.save(out, "JPEG", quality=82)
+    return out.getvalue()

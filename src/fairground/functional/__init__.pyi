@@ -56,8 +56,6 @@ from fairground.functional.random_draws import draw_below
 from fairground.functional.random_draws import fractions
 from fairground.functional.random_draws import marked_column
 from fairground.functional.random_draws import weighted_columns
-from fairground.functional.rho_switch import Reading
-from fairground.functional.rho_switch import switch_triplets
 from fairground.functional.scatter_of_classes import ClassScatter
 from fairground.functional.scatter_of_classes import class_scatter
 from fairground.functional.soft_histograms_and_ranks import RANK_BLOCK
@@ -75,6 +73,7 @@ from fairground.functional.triplets import list_triplets
 from fairground.functional.triplets import negative_at
 from fairground.functional.triplets import positive_at
 from fairground.functional.triplets import quadruplet_hinges
+from fairground.functional.triplets import switch_triplets
 from fairground.functional.triplets import triplet_at
 from fairground.functional.triplets import triplet_hinges
 
@@ -90,7 +89,6 @@ __all__ = [
     "PairWeights",
     "PrincipalAxes",
     "RANK_BLOCK",
-    "Reading",
     "SHORTEST",
     "SoftBins",
     "active_counts",

@@ -1,4 +1,4 @@
-"""Triplets of a batch: by number, as lists, and sums over all of them.
+"""Triplets of a batch: by number, as lists, switched at random, and sums over all of them.
 
 Positives and negatives go by number ("positive 3 of row 7"). Lists are made in blocks of anchors.
 
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.loss import Triplets
-from fairground.functional import capped, class_groups
+from fairground.functional import capped, class_groups, draw_below, fractions
 
 
 class Classmates(NamedTuple):
@@ -152,3 +152,25 @@ def _hinge_sum(thresholds: Tensor, values: Tensor, n_below: Tensor, n_above: Ten
     of_thresholds = torch.where(thresholds == -torch.inf, 0, thresholds) * n_below
     of_values = torch.where(values == torch.inf, 0, values) * n_above
     return of_thresholds.sum() - of_values.sum(), n_below.sum()
+
+
+def switch_triplets(
+    triplets: Triplets, labels: Tensor, *, chance: float, reading: str, generator: torch.Generator | None
+) -> Triplets:
+    """Return the triplets, those of each anchor switched together with probability `chance`.
+
+    `code` gives (a, a, p') with p' a uniform positive of a, `replace` gives (a, p, p), `swap` gives (a, n, p). Triplets
+    of an anchor without positives stay as they are.
+    """
+    anchor, positive, negative = triplets
+    batch = classmates(labels)
+    is_switched = (fractions(len(labels), labels, generator) < chance) & (batch.n_positives > 0)
+    switched = is_switched[anchor]
+    if reading == "replace":
+        return Triplets(anchor, positive, torch.where(switched, positive, negative))
+    if reading == "swap":
+        return Triplets(anchor, torch.where(switched, negative, positive), torch.where(switched, positive, negative))
+    chosen = switched.nonzero().squeeze(1)
+    anchor_of = anchor[chosen]
+    other = positive_at(batch, anchor_of, draw_below(batch.n_positives[anchor_of], generator))
+    return Triplets(anchor, positive.index_copy(0, chosen, anchor_of), negative.index_copy(0, chosen, other))

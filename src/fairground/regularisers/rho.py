@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.regulariser import Loss, Real, Regulariser, Triplets, Tuples, require
-from fairground.functional.rho_switch import switch_triplets
+from fairground.functional.triplets import switch_triplets
 
 
 class RhoRegulariser(Regulariser):
