@@ -47,7 +47,8 @@ class Ranking:
     def found(self) -> np.ndarray:
         """For each entry of `ranks`: how many relevant references stand at that place or before it."""
         entry = np.arange(1, len(self.ranks) + 1)
-        return np.subtract(entry, self.per_entry(self.offsets[:-1]), out=entry)
+        entry -= self.per_entry(self.offsets[:-1])
+        return entry
 
     def per_entry(self, of_query: np.ndarray) -> np.ndarray:
         """Return a value of each query, repeated for each of its entries."""

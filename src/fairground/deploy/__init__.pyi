@@ -38,7 +38,7 @@ from fairground.deploy.inputs import SIDE
 from fairground.deploy.inputs import listed
 from fairground.deploy.inputs import read_inputs
 from fairground.deploy.inputs import thumbnail
-from fairground.deploy.inputs import thumbnails
+from fairground.deploy.inputs import thumbnails_of
 from fairground.deploy.inputs import unreadable
 from fairground.deploy.inputs import without
 from fairground.deploy.match_thresholds import EER
@@ -147,7 +147,7 @@ __all__ = [
     "spread_rows",
     "thresholds_of",
     "thumbnail",
-    "thumbnails",
+    "thumbnails_of",
     "trials_of",
     "unreadable",
     "untrained",

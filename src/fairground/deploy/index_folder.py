@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from fairground.deploy import UNIT_LENGTH, Embeddable, Matches, UsableModel, read_inputs, search, thumbnails
+from fairground.deploy import UNIT_LENGTH, Embeddable, Matches, UsableModel, read_inputs, search, thumbnails_of
 from fairground.deploy.model_folder import read_model, require_place, write_model
 from fairground.errors import DataError, StoreError, require
 from fairground.files import cannot_write, held, read_json, sweep, write_atomically
@@ -210,7 +210,7 @@ def add_to_index(
                 tell("embedding", begin + len(block), len(inputs))
 
         classes = None if inputs.labels is None else [inputs.class_names[label] for label in inputs.labels.tolist()]
-        pictures = thumbnails(inputs.images, lambda done, of: tell("small pictures", done, of))
+        pictures = thumbnails_of(inputs.images, lambda done, of: tell("small pictures", done, of))
         replaced = inputs.names if replace_names else ()
         return _add_rows(index, blocks(), inputs.names, classes, pictures, replaced, inputs.left_out)
 

@@ -156,7 +156,7 @@ def listed(faults: Mapping[str, str]) -> str:
     return f"{len(faults)} cannot be read:{''.join(lines)}{more}"
 
 
-def thumbnails(images: Images, tell: Tell = lambda *_: None) -> Iterator[bytes]:
+def thumbnails_of(images: Images, tell: Tell = lambda *_: None) -> Iterator[bytes]:
     """Yield the small picture of each row in order; empty bytes for features."""
     for begin in range(0, len(images), BLOCK):
         rows = range(begin, min(begin + BLOCK, len(images)))
