@@ -9,6 +9,7 @@ from fairground.contracts.kernel_or_formula import KernelResult
 from fairground.contracts.kernel_or_formula import LossInputs
 from fairground.contracts.kernel_or_formula import by_kernel_or_formula
 from fairground.contracts.kernel_or_formula import is_eager
+from fairground.contracts.kernel_or_formula import is_transformed
 from fairground.contracts.loss import Loss
 from fairground.contracts.loss import Pairs
 from fairground.contracts.loss import Triplets
@@ -94,6 +95,7 @@ __all__ = [
     "as_pairs",
     "by_kernel_or_formula",
     "is_eager",
+    "is_transformed",
     "label_tensor",
     "mix",
     "require_batch",

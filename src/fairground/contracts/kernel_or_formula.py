@@ -99,8 +99,13 @@ _kernel_step: Callable[..., Tensor] = _KernelStep.apply
 
 def is_eager() -> bool:
     """Whether operations run at once on plain tensors, neither traced nor transformed."""
-    # torch has no public name for "inside a transform of torch.func"; autograd.Function itself asks this.
-    return not torch.compiler.is_compiling() and not torch._C._are_functorch_transforms_active()
+    return not torch.compiler.is_compiling() and not is_transformed()
+
+
+def is_transformed() -> bool:
+    """Whether this runs inside a transform of torch.func."""
+    # torch has no public name for this; autograd.Function itself asks so.
+    return bool(torch._C._are_functorch_transforms_active())
 
 
 def _without_autocast(tensor: Tensor) -> AbstractContextManager[object]:

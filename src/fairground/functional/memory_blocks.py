@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from fairground.contracts import is_transformed
+
 #: how many numbers a block may hold: a few tens of megabytes
 BLOCK = 2**22
 #: a matrix of comparisons up to this size (256 MB in float32) is held; a larger one is worked through in blocks
@@ -49,6 +51,6 @@ def _over_blocks(block: Callable[[slice], Tensor], n: int, step: int) -> Tensor:
     if len(blocks) == 1:
         return block(blocks[0]).unsqueeze(0)
     # Transforms of torch.func know no recomputing: there, every block is kept for the gradient.
-    recomputes = not torch._C._are_functorch_transforms_active()
+    recomputes = not is_transformed()
     results = (checkpoint(block, rows, use_reentrant=False) if recomputes else block(rows) for rows in blocks)
     return torch.stack(list(results))

@@ -100,8 +100,7 @@ def _orientation(image: Image.Image) -> int:
 def _as_rgb(image: Image.Image, path: Path) -> Image.Image:
     mode = image.mode
     if mode == "RGB" and "transparency" not in image.info:
-        # An image that knows nothing of its file, where possible without copying its pixels.
-        return image.copy() if image.readonly else image._new(image.im)
+        return image.copy()  # which knows nothing of its file
     if mode.startswith("I;16") or (mode == "I" and image.format in {"PNG", "PPM"}):
         # Pillow's own conversion would clip at 255, which leaves white.
         return Image.fromarray((np.asarray(image).astype(np.uint32) >> 8).astype(np.uint8)).convert("RGB")

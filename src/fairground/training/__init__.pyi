@@ -67,6 +67,7 @@ from fairground.training.doctor import hubs
 from fairground.training.doctor import no_active_tuples
 from fairground.training.doctor import overfitting
 from fairground.training.doctor import stuck_at_margin
+from fairground.training.embedding_model import BATCH_NORMS
 from fairground.training.embedding_model import EmbeddingModel
 from fairground.training.embedding_model import FreezeBatchNorm
 from fairground.training.embedding_model import InputProfile
@@ -139,6 +140,7 @@ __all__ = [
     "ALWAYS",
     "AdaptedModel",
     "Assembled",
+    "BATCH_NORMS",
     "BLOCK",
     "CHECKUPS_KEPT",
     "CHUNK",

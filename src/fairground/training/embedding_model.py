@@ -10,6 +10,7 @@ from fairground.errors import require
 from fairground.training.device import half_of
 
 FreezeBatchNorm = Literal["none", "stats", "stats_and_affine"]
+BATCH_NORMS = (torch.nn.BatchNorm1d, torch.nn.BatchNorm2d, torch.nn.BatchNorm3d, torch.nn.SyncBatchNorm)
 
 
 class EmbeddingModel(torch.nn.Module):
@@ -70,8 +71,7 @@ class EmbeddingModel(torch.nn.Module):
         return [self.trunk.stages[number] for number in range(self.trunk.n_frozen)]
 
     def _norms(self) -> list[torch.nn.Module]:
-        kinds = (torch.nn.BatchNorm1d, torch.nn.BatchNorm2d, torch.nn.BatchNorm3d, torch.nn.SyncBatchNorm)
-        return [module for module in self.trunk.modules() if isinstance(module, kinds)]
+        return [module for module in self.trunk.modules() if isinstance(module, BATCH_NORMS)]
 
 
 def _channels_last(images: torch.Tensor) -> torch.Tensor:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection
 
 import torch
-from torch.nn.modules.batchnorm import _BatchNorm
 
 from fairground.errors import require
 from fairground.training.device import set_streams, stream_states
+from fairground.training.embedding_model import BATCH_NORMS
 
 
 def cached_backward(
@@ -61,7 +61,7 @@ def cached_backward(
 def require_chunks_alone(model: torch.nn.Module) -> None:
     """Refuse a model whose embedding of one image depends on the others it is seen with."""
     for name, module in model.named_modules():
-        is_frozen = not isinstance(module, _BatchNorm) or not (module.training or module.running_mean is None)
+        is_frozen = not isinstance(module, BATCH_NORMS) or not (module.training or module.running_mean is None)
         reason = f"'{name}' would take its statistics from each chunk instead of the whole batch"
         advice = "set training.freeze_batch_norm=stats, or train without chunks"
         require(is_frozen, f"a gradient-cached step needs batch norm frozen, for {reason}; {advice}")

@@ -5,9 +5,9 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _BatchNorm
 
 from fairground.errors import require
+from fairground.training.embedding_model import BATCH_NORMS
 
 
 class _AllGather(torch.autograd.Function):
@@ -31,7 +31,7 @@ def gather_shares(share: Tensor) -> Tensor:
     return gathered
 
 
-class SyncBatchNorm(_BatchNorm):
+class SyncBatchNorm(nn.BatchNorm2d):
     """A batch norm whose statistics in training are those of the whole batch; every share has the same size.
 
     mean = mean over processes of their means;  var = mean of their variances + variance of their means
@@ -40,7 +40,8 @@ class SyncBatchNorm(_BatchNorm):
     """
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's own name
-        output = self._normalise(input) if self.training else super().forward(input)
+        known = (self.running_mean, self.running_var, self.weight, self.bias)
+        output = self._normalise(input) if self.training else nn.functional.batch_norm(input, *known, eps=self.eps)
         for following in self.children():
             output = following(output)
         return output
@@ -57,9 +58,6 @@ class SyncBatchNorm(_BatchNorm):
         output = (wide - mean.view(along_channels)) * scale.view(along_channels)
         return (output if self.bias is None else output + self.bias.view(along_channels)).to(input.dtype)
 
-    def _check_input_dim(self, input: Tensor) -> None:  # noqa: A002 - torch's own name
-        """Any number of dimensions will do."""
-
     def _remember(self, mean: Tensor, variance: Tensor, count: int) -> None:
         assert self.running_mean is not None
         assert self.running_var is not None
@@ -74,13 +72,12 @@ def convert_batch_norms(model: nn.Module, device: torch.device) -> None:
     """Replace every batch norm that would take its statistics from a share; refuse those that cannot be replaced."""
     model.train()
     kind = nn.SyncBatchNorm if device.type == "cuda" else SyncBatchNorm
-    plain = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
     for name, parent in list(model.named_modules()):
         for key, norm in list(parent.named_children()):
-            if isinstance(norm, _BatchNorm) and norm.training:
+            if isinstance(norm, BATCH_NORMS) and norm.training:
                 joined_on = dict(norm.named_children())
                 with_activation = type(norm).__module__.startswith("timm.") and [*joined_on] == ["drop", "act"]
-                is_known = (type(norm) in plain or with_activation) and norm.track_running_stats
+                is_known = (type(norm) in BATCH_NORMS or with_activation) and norm.track_running_stats
                 refusal = (
                     f"'{name}.{key}' is a {type(norm).__name__}, which cannot take its statistics from all processes"
                 )

@@ -14,7 +14,6 @@ from types import NoneType
 from typing import Any, TypeGuard
 
 import torch
-from torch.nn.modules.batchnorm import _BatchNorm
 
 from fairground.kernels.depthwise import weight_gradient
 
@@ -31,7 +30,7 @@ def run(parts: Iterable[torch.nn.Module], hidden: torch.Tensor, shortcut: torch.
     left = list(parts)
     while left:
         part = left.pop(0)
-        if isinstance(part, torch.nn.Conv2d) and left and isinstance(left[0], _BatchNorm):
+        if isinstance(part, torch.nn.Conv2d) and left and isinstance(left[0], torch.nn.BatchNorm2d):
             norm = left.pop(0)
             activation = left.pop(0) if left and isinstance(left[0], torch.nn.ReLU | torch.nn.ReLU6) else None
             hidden = conv_norm(part, norm, hidden, activation, None if left else shortcut)
@@ -70,9 +69,11 @@ def conv_norm(
     return hidden if activation is None else activation(hidden)
 
 
-def is_frozen(norm: torch.nn.Module) -> TypeGuard[_BatchNorm]:
+def is_frozen(norm: torch.nn.Module) -> TypeGuard[torch.nn.BatchNorm2d]:
     """Tell whether a batch norm does the same to every batch, so that it can be part of the convolution."""
-    return isinstance(norm, _BatchNorm) and not norm.training and norm.affine and norm.running_mean is not None
+    return (
+        isinstance(norm, torch.nn.BatchNorm2d) and not norm.training and norm.affine and norm.running_mean is not None
+    )
 
 
 #: stride, padding, dilation and groups of a convolution
