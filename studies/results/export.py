@@ -6,11 +6,11 @@ is left out, so that records can be exported as they come.
 """
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from studies.results.records import JOINED, ExportedRun, Key, read_runs, write_runs
+from studies.results.records import CLASSES, JOINED, ExportedRun, Key, read_runs, write_classes, write_runs
 
 from fairground.evaluation.metric_scores import evaluate
 from fairground.records.arrays import read_arrays
@@ -49,6 +49,7 @@ def export(home: Path, out: Path) -> int:
             one = _exported(record, home, job, JOINED, None)
             runs.append(replace(one, best_epoch=0, cpu_seconds=0.0, wall_seconds=0.0))
     write_runs(out, home.name, runs)
+    write_classes(out, home.name, (row for run in runs if run.is_final for row in _classes(home, run.run)))
     return len(runs)
 
 
@@ -128,6 +129,16 @@ def _clustered(record: RunRecord, home: Path, known: ExportedRun | None) -> dict
         return {}
     arrays = read_arrays(path, ["embeddings", "labels"])
     return dict(evaluate(arrays["embeddings"], arrays["labels"], CLUSTERED))
+
+
+def _classes(home: Path, name: str) -> Iterator[Sequence[object]]:
+    """Yield a row per test class of one run: its name, its queries and their means."""
+    path = RunFolder(home, name).queries
+    metrics = [f"per_class/{metric}" for metric in CLASSES[3:]]
+    if path.is_file():
+        arrays = read_arrays(path, ["class_names", "class_sizes", *metrics])
+        for label, n, *values in zip(*arrays.values(), strict=True):
+            yield name, label, n, *(f"{value:.4g}" for value in values)
 
 
 def _settings(record: RunRecord) -> dict[str, object]:

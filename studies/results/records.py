@@ -1,7 +1,8 @@
-"""Exported records: what pages are made from, as two small files a study that any program can read.
+"""Exported records: what pages are made from, as small files per study that any program can read.
 
-STUDY.runs.csv.gz     one row a run: data set, method, kind (final, trial or joined), seed, state, settings, seconds
-STUDY.scores.csv.gz   one row a number: run, split, metric, epoch, value; test by epoch where it was watched
+STUDY.runs.csv.gz     one row per run: data set, method, kind (final, trial or joined), seed, state, settings, seconds
+STUDY.scores.csv.gz   one row per number: run, split, metric, epoch, value; test by epoch where it was watched
+STUDY.classes.csv.gz  one row per final run and test class: how many queries, their mean Recall@1 and MAP@R
 """
 
 import csv
@@ -15,6 +16,7 @@ from typing import Any
 
 RUNS = ("run", "data", "method", "kind", "seed", "state", "best_epoch", "cpu_seconds", "wall_seconds", "settings")
 SCORES = ("run", "split", "metric", "epoch", "value")
+CLASSES = ("run", "class", "queries", "recall@1", "map@r")
 #: the kind of a model joined from those of several folds
 JOINED = "joined"
 #: a test score, a validation score or an analysis of the training split
@@ -50,6 +52,11 @@ def write_runs(folder: Path, study: str, runs: Sequence[ExportedRun]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / f"{study}.runs.csv.gz", RUNS, map(_run_row, runs))
     _write(folder / f"{study}.scores.csv.gz", SCORES, (row for run in runs for row in _score_rows(run)))
+
+
+def write_classes(folder: Path, study: str, rows: Iterable[Sequence[object]]) -> None:
+    """Write the scores of test classes of a study, rows of `CLASSES`, so that anybody can draw classes again."""
+    _write(folder / f"{study}.classes.csv.gz", CLASSES, rows)
 
 
 def read_runs(folder: Path, study: str) -> list[ExportedRun]:
