@@ -20,6 +20,7 @@ from studies.results.claims import (
     c16_search,
     c17_finetuning,
     c18_epochs,
+    c20_splits,
 )
 from studies.results.front_page import front_page
 from studies.results.page import DATA, Page
@@ -50,6 +51,7 @@ def pages_of(records: Path) -> list[Page]:
         c16_search.page(_runs(records, c16_search.STUDIES), field),
         c17_finetuning.page(tuned, field),
         c18_epochs.page(longer, field),
+        c20_splits.page(_runs(records, c20_splits.STUDIES)),
     )
     return [page for page in found if page is not None]
 

@@ -11,6 +11,7 @@ BEGIN, END = "<!-- findings: written by make results -->", "<!-- end of findings
 #: pages in the order of the README
 ORDER = (
     "c11_untrained",
+    "c20_splits",
     "c01_saturation",
     "c14_tuning",
     "c12_selection_on_test",

@@ -28,6 +28,7 @@ CLAIMS = {
     "c16_search": "C16. Eight trials are enough of a search",
     "c17_finetuning": "C17. Fine-tuning confirms what heads on frozen features say",
     "c18_epochs": "C18. Eight epochs are enough of a training",
+    "c20_splits": "C20. The standard split is a sample of random ones",
 }
 #: studies of all methods on one data set
 FIELDS = ("c1_", "c17_")

@@ -36,6 +36,7 @@ SHORT = {
     "pets": "pets",
     "fruits360": "fruits",
     "icons": "icons",
+    "flowers102": "Flowers",
     "cub200_photographs": "CUB photographs",
     "cars196_photographs": "Cars photographs",
 }

@@ -11,6 +11,7 @@ from studies.results.claims import (
     c16_search,
     c17_finetuning,
     c18_epochs,
+    c20_splits,
 )
 from studies.results.page import Page
 from studies.results.records import JOINED, ExportedRun
@@ -172,3 +173,15 @@ def test_orders_are_compared_between_all_sets_but_pets() -> None:
     same, other = [*field(LEVELS), *field(LEVELS, data="cars196")], [*field(LEVELS), *field(BACKWARDS, data="cars196")]
     assert verdicts(c15_transfer.page([*same, *field(BACKWARDS, data="pets")])) == {"mean over pairs": "holds"}
     assert verdicts(c15_transfer.page(other)) == {"mean over pairs": "does not hold"}
+
+
+@pytest.mark.parametrize(("start", "expected"), [(0.10, "does not hold"), (0.2013, "holds")])
+def test_a_standard_split_far_from_random_ones_is_an_outlier(start: float, expected: str) -> None:
+    runs = []
+    for number in range(6):
+        level, split = (start, "standard") if number == 0 else (0.2 + 0.001 * number, f"random {number}")
+        levels = {"Frozen": level} | {f"{name}, default": level + 0.01 * place for place, name in enumerate("ABCDE", 1)}
+        runs += field(levels, n_seeds=2, sd=0.0, data=split, study="c20_splits_cub200")
+    found = verdicts(c20_splits.page(runs))
+    parts = [found[f"CUB: the {look} is that of a random split"] for look in ("level", "gain", "order")]
+    assert parts == [expected, "holds", "holds"]
