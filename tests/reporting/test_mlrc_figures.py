@@ -139,18 +139,6 @@ def test_the_slope_of_a_line_with_its_interval_by_hand():
     assert (change.verdict, improvement.slope_of([2000, 2001], [1.0, 2.0])) == ("not settled", (1.0, None, None))
 
 
-def test_improvement_over_the_best_of_the_classics():
-    records = [run("contrastive", 0.4), run("contrastive", 0.5, miner="semihard"), run("margin", 0.6)]
-    found = improvement.gains_of(inputs(records))
-    ((over, ((_, here, measured),)),) = found.items()
-    assert (over, here) == ("contrastive", pytest.approx(20))
-    # MLRC tables 4 to 6, Precision@1 separated: margin against contrastive on three data sets.
-    assert -10 < measured < 5
-    assert improvement.improvement(inputs([run("margin", 0.6)])) is None
-    switched = improvement.gains_of(inputs([run("triplet", 0.4), run("triplet", 0.5, miner="rho_distance", p=0.1)]))
-    assert [gain[1:] for gain in switched["triplet"]] == [(pytest.approx(25), None)]
-
-
 def test_metrics_are_ordered_by_how_far_they_set_methods_apart():
     figure = metric_agreement.metrics_apart(inputs([run("a", 0.5, nmi=0.9, f1=0.3), run("b", 0.6, nmi=0.91, f1=0.1)]))
     assert figure.columns == ("metric", "b", "a")

@@ -31,7 +31,7 @@ def test_a_rich_study_has_every_figure_and_each_says_from_how_many_runs(rich, tm
     figures = figures_of(rich)
     expected = """
         scores learning_curves critical_difference regularised distributions correlations structure p_switch spectra
-        densities metrics_apart autocorrelation over_time average_improvement improvement traces sensitivity cost
+        densities metrics_apart autocorrelation over_time average_improvement traces sensitivity cost
         embedding_map
     """
     assert [figure.name for figure in figures] == expected.split()
@@ -166,10 +166,10 @@ def test_p_switch_curves_are_called_as_the_method_without_and_compared_with_it_a
     switched = [run("triplet", 0.6 + p, miner="rho_distance", p=p, seed=s) for p in (0.1, 0.3) for s in (0, 1)]
     made = inputs([plain, other, *switched])
     figure = regularisation.p_switch(made)
-    assert figure.numbers == (("triplet", "0.1", "70.00", "2"), ("triplet", "0.3", "90.00", "2"))
+    assert figure.numbers == tuple(
+        ("triplet + distance_weighted", *rest) for rest in (("0.1", "70.00", "2"), ("0.3", "90.00", "2"))
+    )
     assert "(5 runs); dashed lines are without" in figure.sentence
-    named = regularisation.p_switch(replace(made, runs=replace(made.runs, names={plain.method: "Triplet (D)"})))
-    assert {label for label, *_ in named.numbers} == {"Triplet (D)"}
 
 
 def test_p_switch_curves_of_two_betas_stay_apart():
@@ -179,8 +179,8 @@ def test_p_switch_curves_of_two_betas_stay_apart():
     records = [at(beta, beta / 2) for beta in (0.6, 1.2)]
     records += [at(beta, beta / 2 + p / 10, miner="rho_distance", p=p) for beta in (0.6, 1.2) for p in (0.1, 0.3)]
     found = [row[:3] for row in regularisation.p_switch(inputs(records)).numbers]
-    places = [(beta, p) for beta in (0.6, 1.2) for p in (0.1, 0.3)]
-    assert set(found) == {(f"margin, beta {beta}", str(p), f"{50 * beta + 10 * p:.2f}") for beta, p in places}
+    places, name = [(beta, p) for beta in (0.6, 1.2) for p in (0.1, 0.3)], "margin + distance_weighted, loss.beta="
+    assert set(found) == {(f"{name}{beta}", str(p), f"{50 * beta + 10 * p:.2f}") for beta, p in places}
 
 
 SPECTRUM = "spectrum/spectrum"

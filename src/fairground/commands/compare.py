@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 
 from fairground.commands import Answer, Verbatim, options, options_of, run_directory, screen_width
-from fairground.commands.runs import Run, RunList, data_frame, named_records, without_trials
+from fairground.commands.runs import Run, RunList, data_frame, without_trials
 from fairground.comparison.comparison_result import LEVEL, GeneralityKind
 from fairground.errors import InputError, require
 from fairground.records import RunFolder, RunRecord, Store
@@ -133,7 +133,7 @@ def comparison_of(
 
 def records_to_compare(store: Store, names: Sequence[str], *, data: str | None = None) -> list[RunRecord]:
     """Return the named runs, or all finished ones except trials and joined models; of one data set if given."""
-    found = named_records(store, names) if names else without_trials(store.records(state="done"))
+    found = store.named(names) if names else without_trials(store.records(state="done"))
     if data is None:
         return found
     known = _names_of_data(found)

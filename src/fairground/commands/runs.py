@@ -111,7 +111,7 @@ def runs(
     columns = {"loss": "loss", "data": "dataset", "protocol": "protocol", "seed": "seed"}
     searched: Any = {columns[key]: value for key, value in wanted.items() if key in columns}
     searched |= {} if state is None else {"state": state}
-    found = named_records(store, names) if names else store.records(**searched)
+    found = store.named(names) if names else store.records(**searched)
     records = [record for record in found if state is None or record.state == state]
     if not (trials or names):
         records = without_trials(records)
@@ -136,15 +136,6 @@ def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
     return pandas.DataFrame(rows)
 
 
-def named_records(store: Store, names: Sequence[str]) -> list[RunRecord]:
-    """Return each run once: those named, and every repeat of a method named by its hash."""
-    found: dict[str, RunRecord] = {}
-    for name in names:
-        repeats = list(store.records(method=name)) or [store.get(name)]
-        found |= {record.name: record for record in repeats}
-    return list(found.values())
-
-
 def without_trials(records: Iterable[RunRecord]) -> list[RunRecord]:
     """Leave out the trials of a search, and the models that a study joined out of others."""
     return [record for record in records if not record.is_trial and "ensemble" not in record.spec]
@@ -167,9 +158,7 @@ def import_runs(file: AnyPath, *, percent: bool = False, home: AnyPath | None = 
 
     The keywords are what the file calls otherwise or does not say: `dataset="cub200", **{"recall@1": "e_recall@1"}`.
     """
-    folder = home_folder(home)
-    records, _, _ = _stored(Path(file), columns, percent, folder)
-    return RunList(Run(record=record, home=folder) for record in records)
+    return _stored(Path(file), columns, percent, home_folder(home))[0]
 
 
 def import_command(
@@ -188,17 +177,16 @@ def import_command(
     Examples: fairground runs import results.csv --percent ·
     fairground runs import history.csv method=margin dataset=cub200 recall@1=e_recall@1
     """
-    records, n_new, unused = _stored(file, parse_overrides(words), percent, home)
-    lines = [f"{plural(n_new, 'run')} imported, {len(records) - n_new} were there already"]
+    found, unused = _stored(file, parse_overrides(words), percent, home)
+    n_new = sum(run.is_new for run in found)
+    lines = [f"{plural(n_new, 'run')} imported, {len(found) - n_new} were there already"]
     lines += [f"columns not used: {', '.join(unused)}"] if unused else []
     lines += [f"next: fairground compare{home_argument(home)}"]
-    return Answer({"runs": [record.name for record in records], "columns_not_used": unused}, lines)
+    return Answer({"runs": [run.name for run in found], "columns_not_used": unused}, lines)
 
 
-def _stored(
-    file: Path, said: Mapping[str, Value], is_percent: bool, home: Path
-) -> tuple[list[RunRecord], int, list[str]]:
-    """Store the runs of a file; return them all, how many are new, and the columns that were not used."""
+def _stored(file: Path, said: Mapping[str, Value], is_percent: bool, home: Path) -> tuple[RunList, list[str]]:
+    """Store the runs of a file; return them, and the columns that were not used."""
     records, unused = records_of_csv(file, said, is_percent=is_percent)
     store = Store(home)
     new = [record for record in records if not RunFolder(home, record.name).record.exists()]
@@ -207,7 +195,7 @@ def _stored(
         hint = f"delete it first with `fairground runs remove {record.name}{home_argument(home)}`"
         require(is_same, f"{record.name} was imported before with other scores: {hint}")
     store.append_all(new)
-    return records, len(new), unused
+    return RunList(Run(record=record, home=home, is_new=record in new) for record in records), unused
 
 
 def remove(

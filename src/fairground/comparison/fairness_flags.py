@@ -184,17 +184,13 @@ def overlapping_claims(evidence: Evidence) -> Found:
 
 @_flag("bound", "a searched setting ended within a hundredth of the edge of its range")
 def on_a_bound(evidence: Evidence) -> Found:
-    hit = {
-        label: dict.fromkeys(text for run in runs for text in _bounds_hit(run)) for label, runs in evidence.done.items()
+    listed = {
+        label: ", ".join(dict.fromkeys(end for run in runs for end in _bounds_hit(run)))
+        for label, runs in evidence.done.items()
     }
-    listed = [f"{label}: {', '.join(texts)}" for label, texts in hit.items() if texts]
-    if listed:
-        text = f"On a bound of the search range: {'; '.join(listed)}."
-        yield (
-            tuple(label for label, texts in hit.items() if texts),
-            text,
-            "The optimum may be outside; widen the range.",
-        )
+    if found := {label: ends for label, ends in listed.items() if ends}:
+        text = f"On a bound of the search range: {'; '.join(f'{label}: {ends}' for label, ends in found.items())}."
+        yield tuple(found), text, "The optimum may be outside; widen the range."
 
 
 def _bounds_hit(run: RunRecord) -> Iterator[str]:

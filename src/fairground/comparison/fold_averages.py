@@ -75,14 +75,10 @@ def _epochs(runs: Sequence[RunRecord]) -> Iterator[EpochRow]:
         return {key: fmean(one[key] for one in scores) for key in scores[0] if all(key in one for one in scores)}
 
     for rows in zip(*(run.epochs for run in runs), strict=False):
-        losses = [row.loss for row in rows if row.loss is not None]
-        yield replace(
-            rows[0],
-            loss=fmean(losses) if losses else None,
-            validation=means([row.validation for row in rows]),
-            test=means([row.test for row in rows]),
-            train=means([row.train for row in rows]),
+        validation, test, train = (
+            means(some) for some in zip(*((r.validation, r.test, r.train) for r in rows), strict=True)
         )
+        yield replace(rows[0], loss=None, validation=validation, test=test, train=train)
 
 
 def _method(record: RunRecord) -> str:

@@ -179,10 +179,9 @@ def _choose(what: str, word: str, known: Iterable[str], *, given: str | None = N
 
 
 def _plain_metric(word: str) -> str:
-    """Return one spelling for what people write: `R@1`, `P@1`, `precision@1` and `recall_at_1` are `recall@1`."""
-    plain = re.sub(r"_?(?:@|at)_?(?=[\drc])", "@", re.sub(r"[\s-]+", "_", word.strip().lower()))
-    plain = re.sub(r"^r@(?=\d)", "recall@", plain)
-    return {"p@1": "recall@1", "precision@1": "recall@1", "rp": "r_precision"}.get(plain, plain)
+    """Return one name for what people write: `R@1`, `P@1`, `precision@1` and `recall_at_1` are `recall@1`."""
+    plain = word if (found := declared_metric(word)) is None else found.word
+    return "recall@1" if plain == "precision@1" else plain
 
 
 @cache

@@ -13,7 +13,7 @@ from pathlib import Path
 from fairground.errors import require
 from fairground.files import read_csv, shown
 from fairground.records import IMPORTED, Provenance, RunRecord, Score, SplitName
-from fairground.spec import MetricDeclaration, Value, declared_metric, hash_of, nearest, spelled
+from fairground.spec import MetricDeclaration, Value, declared_metric, hash_of, nearest
 
 COLUMNS = ("method", "loss", "dataset", "seed", "protocol", "step")
 #: what exports call some of them, in small letters
@@ -84,13 +84,11 @@ def _metric(column: str) -> tuple[SplitName, MetricDeclaration] | None:
 
 
 def _score(text: str, split: SplitName, metric: MetricDeclaration, where: str, is_percent: bool) -> Score:
-    name = spelled(metric.name) + ("" if metric.argument is None else f"@{metric.argument}")
-    value, unit = _number(text, name, where), 100 if is_percent and metric.is_share else 1
-    low = -unit if metric.name == "ami" else 0  # which is corrected for chance
-    is_inside = not metric.is_share or low <= value <= unit
+    value, unit = _number(text, metric.word, where), 100 if is_percent and metric.is_share else 1
     hint = "" if is_percent else "; say --percent if the file has per cent"
-    require(is_inside, f"{where}: {name} must be in [{low}, {unit}]; got {value:g}{hint}")
-    return Score(metric=name, split=split, value=value / unit, higher_is_better=metric.higher_is_better)
+    span = f"[{unit * metric.lowest:g}, {unit}]"
+    require(metric.allows(value / unit), f"{where}: {metric.word} must be in {span}; got {value:g}{hint}")
+    return Score(metric=metric.word, split=split, value=value / unit, higher_is_better=metric.higher_is_better)
 
 
 def _number(text: str, what: str, where: str) -> float:

@@ -205,6 +205,11 @@ class Store:
         """Return the current record of the run with this name, or with the only name that begins so."""
         return RunRecord.read(RunFolder(self.root, self.resolve(name)).record)
 
+    def named(self, names: Iterable[str]) -> list[RunRecord]:
+        """Return each run once: those named, and every repeat of a method named by its hash."""
+        found = [run for name in names for run in list(self.records(method=name)) or [self.get(name)]]
+        return list({run.name: run for run in found}.values())
+
     def resolve(self, name: str) -> str:
         return name if changes(self.root, [name]) else resolved(name, sorted(changes(self.root)), self.root)
 

@@ -216,13 +216,9 @@ def find_runs(names: Sequence[str], home: Path) -> RunSet:
     store = Store(home)
     if len(names) == 1 and not _is_run(store, names[0]):
         return _of_study(names[0], home)
-    found: dict[str, RunRecord] = {}
-    for name in names:
-        found |= {run.name: run for run in list(store.records(method=name)) or [store.get(name)]}
-    if not names:
-        found = {run.name: run for run in store.records() if not run.is_trial}
+    found = store.named(names) if names else [run for run in store.records() if not run.is_trial]
     require(len(found) > 0, f"there is no run to report in {home}; `fairground demo` makes some")
-    return RunSet.in_home(with_ensembles_apart(found.values()), home)
+    return RunSet.in_home(with_ensembles_apart(found), home)
 
 
 def _of_study(name: str, home: Path) -> RunSet:

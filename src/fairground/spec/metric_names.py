@@ -25,6 +25,11 @@ class MetricDeclaration(NamedTuple):
     is_share: bool
     lowest: float
 
+    @property
+    def word(self) -> str:
+        """Its name in a spec: `recall@1`."""
+        return spelled(self.name) + ("" if self.argument is None else f"@{self.argument}")
+
     def allows(self, value: float) -> bool:
         """Tell whether a value is in the range of the metric, up to rounding."""
         return not self.is_share or self.lowest - 1e-6 <= value <= 1 + 1e-6

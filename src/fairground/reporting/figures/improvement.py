@@ -1,11 +1,10 @@
-"""Progress, claimed by papers and measured here: over the classic losses, method by method and on average, by year.
+"""Progress, claimed by papers and measured here: over the classic losses on average, and by year.
 
 Formula
-    improvement          100 (score - baseline) / baseline, the baseline being the best plain contrastive or triplet
-                         method of the same table; its negative where less is better
-    average_improvement  the same at Precision@1, averaged over methods: over papers that print both their own method
-                         and the baseline; and here over all methods but FastAP, an outlier, and the two classic
-                         losses, for the models of single folds (separated) and their embeddings joined (concatenated)
+    average_improvement  100 (score - baseline) / baseline at Precision@1, the baseline being the best plain contrastive
+                         or triplet method of the same table, averaged over methods: over papers that print both their
+                         own method and the baseline; and here over all methods but FastAP, an outlier, and the two
+                         classic losses, for single fold models (separated) and their embeddings joined (concatenated)
     over_time            every method by the year of its loss, by Precision@1 and by MAP@R, of more than 20 methods the
                          best with each loss, with a line fitted by least squares and the t interval of its slope; and
                          what a paper prints for its own method; for the contrastive and the triplet loss the mean of
@@ -27,13 +26,13 @@ import numpy as np
 from fairground.comparison import LEVEL
 from fairground.papers import CLASSICS, claimed_gain, claims_on, published_rows, published_years
 from fairground.reporting import UNFAIR, ResultTable, heading
-from fairground.reporting.drawing import DASHED, Bar, Line, Names, Panel, Points, Series, bars_and_marks, panels
+from fairground.reporting.drawing import DASHED, Bar, Line, Names, Panel, Points, Series, panels
 from fairground.reporting.figure import PRECISION_AT_1, FigureInputs, ReportFigure, axis_of, count, factor_of
 from fairground.reporting.figures.effects_of_settings import Change, mean_change
 from fairground.reporting.figures.regularisation import change_of
-from fairground.spec import goodness, reference_of
+from fairground.spec import reference_of
 
-PAGE_ORDER = {"over_time": 90, "average_improvement": 94, "improvement": 95}
+PAGE_ORDER = {"over_time": 90, "average_improvement": 94}
 LEAST_LOSSES = 3
 #: not part of the averages, as in the paper: a poor outlier, and the baselines
 EXCLUDED = ("fast_ap", *CLASSICS)
@@ -41,66 +40,8 @@ SETTINGS = ("separated", "concatenated")
 _MOST_METHODS = 20
 
 
-#: a method's label, its gain over one baseline in per cent, and what MLRC measured for the loss, over its data sets
-Gain = tuple[str, float, float | None]
 #: one bar: its source, the average in per cent, the methods or papers it is over, and its colour
 AverageGain = tuple[str, Change, str, Series]
-
-
-def gains_of(inputs: FigureInputs) -> dict[str, list[Gain]]:
-    found: dict[str, list[Gain]] = {}
-    means = inputs.means(inputs.habitual)
-    settings = {method.label: method.settings for method in inputs.methods if method.label in means}
-    losses = {label: flat.get("loss", "") for label, flat in settings.items()}
-    # Switched tuples or mixup make another method, which MLRC did not measure.
-    changed = {label for label, flat in settings.items() if change_of(flat)}
-    is_higher = inputs.table.higher_is_better.get(inputs.habitual)
-    theirs: dict[tuple[str, str], float] = {}
-    for row in published_rows("mlrc2020"):
-        if row.metric in PRECISION_AT_1 and row.setting == "separated":
-            theirs[row.loss, row.dataset] = max(theirs.get((row.loss, row.dataset), 0.0), row.right_value)
-    for baseline in CLASSICS:
-        plain = [label for label in means if losses[label] == baseline and label not in changed]
-        at = abs(max((goodness(means[label], is_higher) for label in plain), default=0.0))
-        bases = {data: value for (loss, data), value in theirs.items() if loss == baseline}
-        gains: list[Gain] = []
-        for label in (label for label in means if at > 0 and label not in plain):
-            both = [
-                (theirs[losses[label], data], base) for data, base in bases.items() if (losses[label], data) in theirs
-            ]
-            is_measured = both and label not in changed
-            measured = fmean(100 * (mine - base) / base for mine, base in both) if is_measured else None
-            gains.append((label, goodness(100 * (means[label] - at) / at, is_higher), measured))
-        if gains:
-            found[baseline] = sorted(gains, key=lambda gain: -gain[1])
-    return found
-
-
-def improvement(inputs: FigureInputs) -> ReportFigure | None:
-    found = gains_of(inputs)
-    if not found:
-        return None
-    most = max(len(gains) for gains in found.values())
-    drawn = [
-        bars_and_marks(gains[:_MOST_METHODS], title=f"over {over}", x="relative improvement %")
-        for over, gains in found.items()
-    ]
-    left_out = f" The {_MOST_METHODS} largest are drawn." if most > _MOST_METHODS else ""
-    return ReportFigure(
-        title="Improvement over the classic losses",
-        sentence=f"Relative improvement of {heading(inputs.habitual)} over {' and '.join(found)} in these runs "
-        f"({inputs.count(len(inputs.done))}); hollow marks are the measurements of Musgrave et al., 2020, for the "
-        f"same loss, mean over their data sets.{left_out} Their figure 3 averages over methods: see the average "
-        "improvement.",
-        draw=panels(drawn),
-        height=1.2 + 0.34 * min(_MOST_METHODS, most),
-        columns=("over", "method", "here", "MLRC"),
-        rows=[
-            (over, label, f"{here:+.1f} %", None if measured is None else f"{measured:+.1f} %")
-            for over, gains in found.items()
-            for label, here, measured in gains
-        ],
-    )
 
 
 def average_gains_of(inputs: FigureInputs) -> dict[str, list[AverageGain]]:

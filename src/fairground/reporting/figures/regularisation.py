@@ -161,7 +161,7 @@ def p_switch(inputs: FigureInputs) -> ReportFigure | None:
         if len(by_p) < 2:
             continue
         base, series = bases[loss], series_of(len(keys))
-        label = (base and inputs.runs.names.get(base.key)) or _label(loss, list(at))
+        label = (base or by_p[min(by_p)]).label
         curve = {p: inputs.scores(by_p[p], inputs.habitual) for p in sorted(by_p)}
         ps, means = list(curve), [fmean(values) for values in curve.values()]
         for p, values in curve.items():
@@ -191,13 +191,3 @@ def p_switch(inputs: FigureInputs) -> ReportFigure | None:
         rows=rows,
         answer=f"{'. '.join(told)}.",
     )
-
-
-def _label(loss: Loss, others: Sequence[Loss]) -> str:
-    same = [dict(other) for other in others if dict(other).get("loss") == dict(loss).get("loss")]
-    apart = [
-        f"{key.partition('.')[2].replace('_', ' ')} {value}"
-        for key, value in loss
-        if any(other.get(key) != value for other in same)
-    ]
-    return ", ".join([dict(loss).get("loss", "?"), *apart])
