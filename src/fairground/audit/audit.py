@@ -49,7 +49,6 @@ class Audit:
 def audit_in_detail(
     dataset: Dataset, split: ComponentSpec | None = None, progress: Progress = lambda *_: None
 ) -> tuple[Audit, AuditRows]:
-    """Return the findings and the rows they are about."""
     table = dataset.photos() if isinstance(dataset, PhotoDataset) else dataset.load()
     scans = image_scan.scan_images(table.images, progress)
     is_closed, part_names, part_of = _parts(table, split)

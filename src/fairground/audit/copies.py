@@ -58,7 +58,6 @@ class AuditRows:
 
     @cached_property
     def readable(self) -> np.ndarray:
-        """The rows that can be read."""
         return np.setdiff1d(np.arange(len(self.part_of)), list(self.scans.faults))
 
 

@@ -188,7 +188,6 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        """Who is best."""
         repeated = self.repeated
         if len(self.methods) == 1:
             return f"{self.methods[0].name} is the only method."
@@ -212,7 +211,6 @@ class Comparison:
         return found[name]
 
     def pair(self, one: str, other: str) -> Pair:
-        """Return the pair of two methods, whichever leads."""
         for found in self.pairs:
             if {found.a, found.b} == {one, other}:
                 return found
@@ -268,7 +266,6 @@ def no_verdict_on(single: Sequence[str]) -> str:
 
 
 def shown_p(p: float) -> str:
-    """Return a p-value as papers write it."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 

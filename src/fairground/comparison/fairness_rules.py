@@ -38,7 +38,6 @@ class Evidence:
 
     @cached_property
     def done(self) -> Mapping[str, tuple[RunRecord, ...]]:
-        """The finished runs of each method."""
         return {label: tuple(r for r in runs if r.state == "done") for label, runs in self.methods.items()}
 
     @cached_property

@@ -97,7 +97,6 @@ def generality_of(
 
 
 def _covariance(values: Sequence[Mapping[Any, Array]], weights: Array) -> Array:
-    """Return the covariance over classes of the means of methods."""
     means = np.array([np.mean(list(by.values()), axis=0) for by in values])
     deviations = (means - (means @ weights)[:, None]) * weights
     return np.asarray(len(weights) / (len(weights) - 1) * deviations @ deviations.T)

@@ -64,7 +64,6 @@ class Runs:
 
     @property
     def averages(self) -> NDArray[np.float64]:
-        """The plain mean of each method's runs."""
         return np.array([math.fsum(row[~np.isnan(row)]) / np.sum(~np.isnan(row)) for row in self.table])
 
     def select(self, rows: NDArray[np.int64]) -> "Runs":

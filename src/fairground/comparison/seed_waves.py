@@ -84,7 +84,6 @@ def next_wave(
 
 
 def errors_of(plan: UntilSettledSpec) -> tuple[float, ...]:
-    """Return the error that each look may make."""
     spent = [(n / plan.limit) ** SPENDING for n in plan.looks]
     return tuple((1 - plan.level) * (now - then) for then, now in zip([0.0, *spent], spent, strict=False))
 

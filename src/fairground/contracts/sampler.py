@@ -130,7 +130,6 @@ class BatchSampler(Part, Sampler[list[int]], ABC):
         return state
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
-        """Take back what `state_dict` gave."""
         self._plan = state["plan"].clone() if "plan" in state else None
         self._n_dealt = int(state["n_dealt"]) if "plan" in state else 0
         epoch = int(state.get("epoch", 0))

@@ -72,7 +72,6 @@ class Batch(NamedTuple):
 
     @property
     def images(self) -> torch.Tensor:
-        """The images (b, c, h, w) in one piece."""
         pieces = list(self.chunks)
         return pieces[0] if len(pieces) == 1 else torch.cat(pieces)
 
@@ -91,7 +90,6 @@ class Mixing(NamedTuple):
 
 
 def mix(hidden: torch.Tensor, mixing: Mixing) -> torch.Tensor:
-    """Return every hidden state mixed with its partner's."""
     batch = hidden if mixing.gather is None else mixing.gather(hidden)
     return mixing.weight * hidden + (1 - mixing.weight) * batch[mixing.partner]
 

@@ -121,7 +121,6 @@ class Index:
             return file.read(end - begin) or None
 
     def search(self, queries: np.ndarray, k: int = 10) -> Matches:
-        """Return the `k` rows most similar to each query's embedding."""
         return search(queries, self.rows, k, is_raw=self.info.is_raw, removed=self.removed)
 
 

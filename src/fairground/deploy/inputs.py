@@ -165,7 +165,6 @@ def thumbnails_of(images: Images, tell: Tell = lambda *_: None) -> Iterator[byte
 
 
 def thumbnail(images: Images, row: int) -> bytes:
-    """Return one picture as a small PNG or JPEG."""
     picture, _ = shrunk_picture(images, row, SIDE)
     is_small = max(picture.size) <= _EXACT
     if not is_small:

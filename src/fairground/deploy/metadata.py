@@ -105,9 +105,6 @@ class ModelMetadata:
             require(is_ours, f"{origin} is not the model.json of a fairground model", DataError)
             refusal = f"{origin} has version {data['version']} of the format; this one reads {VERSION}"
             require(data.pop("version") == VERSION, refusal, DataError)
-            for key in ("channels", "embedding_dim"):
-                is_count = type(data[key]) is int and data[key] >= 1
-                require(is_count, f"{origin} is damaged: {key} must be a whole number from 1", DataError)
             parts = {key: _part(key, data[key]) for key in ("trunk", "head", "transform")}
             found: ModelMetadata = _typed(cls, {**data, **parts})
             return found

@@ -9,7 +9,6 @@ _SHOWN = 20
 
 
 def card_of(metadata: ModelMetadata) -> str:
-    """Return the README.md of a model folder."""
     kind = "pictures" if metadata.is_picture else f"features of width {metadata.channels}"
     collection = "my_pictures" if metadata.is_picture else "my_features.npz"
     query = "picture.jpg --page found.html" if metadata.is_picture else "new_features.npz"

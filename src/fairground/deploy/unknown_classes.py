@@ -149,7 +149,6 @@ class DecisionRule:
         return None if self.trials is None or self.fpir is None else self.trials.measured(self.fpir)
 
     def sentence(self) -> str:
-        """Describe the decision, its guarantee and its measured rate."""
         if self.threshold is None:
             return f"No decision between known and unknown: {self.why_not}."
         named = f"A class is named from similarity {self.threshold:.4f} on, as asked"

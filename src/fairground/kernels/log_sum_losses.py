@@ -85,7 +85,6 @@ def tuplets_(logits: Tensor, positive: Tensor, pairs: BatchPairs, *, within: flo
 
 
 def circle(loss: Any, inputs: LossInputs) -> KernelResult | None:
-    """Return the mean over anchors with l_a > 0, and its gradient."""
     margin, gamma = loss.margin, loss.gamma
 
     def of_cosines(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
@@ -107,7 +106,6 @@ def circle(loss: Any, inputs: LossInputs) -> KernelResult | None:
 
 
 def nca(loss: Any, inputs: LossInputs) -> KernelResult | None:
-    """Return the mean over anchors with positives, and its gradient."""
     pairs, scale = batch_pairs(inputs), loss.scale
 
     def of_cosines(cosines: Tensor) -> tuple[Tensor, Tensor]:
@@ -127,7 +125,6 @@ def nca(loss: Any, inputs: LossInputs) -> KernelResult | None:
 
 
 def nt_xent(loss: Any, inputs: LossInputs) -> KernelResult | None:
-    """Return the mean over positive pairs, and its gradient."""
     temperature, floor = loss.temperature, loss.floor(inputs.embeddings)
 
     def of_cosines(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
@@ -144,7 +141,6 @@ def nt_xent(loss: Any, inputs: LossInputs) -> KernelResult | None:
 
 
 def sup_con(loss: Any, inputs: LossInputs) -> KernelResult | None:
-    """Return the mean over anchors with positives, and its gradient."""
     temperature = loss.temperature
 
     def of_cosines(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
@@ -167,7 +163,6 @@ def sup_con(loss: Any, inputs: LossInputs) -> KernelResult | None:
 
 
 def tuplet_margin(loss: Any, inputs: LossInputs) -> KernelResult | None:
-    """Return the mean over positive pairs, and its gradient."""
     margin, scale = radians(loss.margin), loss.scale
     pairs = batch_pairs(inputs, repeats=True)
 
@@ -186,7 +181,6 @@ def tuplet_margin(loss: Any, inputs: LossInputs) -> KernelResult | None:
 
 
 def multi_similarity(loss: Any, inputs: LossInputs) -> KernelResult | None:
-    """Return the reduced terms, and their gradient."""
     alpha, beta, base = loss.alpha, loss.beta, loss.base
     if len(inputs.labels) == 0:
         return None
@@ -224,7 +218,6 @@ def _weights(negative: Tensor, pairs: BatchPairs, empty: str) -> Tensor:
 
 
 def lifted_structure(loss: Any, inputs: LossInputs) -> KernelResult | None:
-    """Return the mean over positive pairs, and its gradient."""
     pairs, margin = batch_pairs(inputs, repeats=True), loss.margin
 
     def of_distances(distances: Tensor) -> tuple[Tensor, Tensor]:
@@ -243,7 +236,6 @@ def lifted_structure(loss: Any, inputs: LossInputs) -> KernelResult | None:
 
 
 def generalised_lifted_structure(loss: Any, inputs: LossInputs) -> KernelResult | None:
-    """Return the mean or sum over anchors, and its gradient."""
     pairs, margin = batch_pairs(inputs), loss.margin
     if not pairs.are_complete:
         return None
@@ -296,7 +288,6 @@ def ranked_list(loss: Any, inputs: LossInputs) -> KernelResult | None:
 
 
 def angular(loss: Any, inputs: LossInputs) -> KernelResult | None:
-    """Return the weighted parts, and their gradient."""
     pairs = batch_pairs(inputs, repeats=True)
     if not pairs.are_complete:
         return None

@@ -98,7 +98,6 @@ class MarginLoss(Loss):
         return (near + far).sum() / k.clamp_min(1) + self.beta_weight * mean_beta
 
     def borders(self, labels: Tensor, dtype: torch.dtype) -> Tensor:
-        """Return the beta (n,) of each row."""
         beta = self.beta.to(dtype)
         # float32 cannot hold a setting such as 1.2: where beta has not moved, the setting itself is meant.
         beta = beta + torch.where(beta == self._rounded, self._setting - self._rounded, 0)

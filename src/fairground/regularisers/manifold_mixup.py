@@ -36,7 +36,6 @@ class ManifoldMixupRegulariser(Regulariser):
         self.alpha, self.deepest = alpha, deepest
 
     def plan_mixing(self, batch_size: int, n_stages: int, *, generator: torch.Generator) -> Mixing:
-        """Return the blend, the partners and the stage of this batch."""
         n_choices = n_stages if self.deepest is None else min(n_stages, self.deepest + 1)
         home = generator.device
         stage = int(torch.randint(max(1, n_choices), (), generator=generator, device=home))
