@@ -8,21 +8,11 @@ import sys
 
 import pytest
 
+from fairground import files
 from fairground.errors import DataError, InputError, StoreError
-from fairground.files import (
-    open_file,
-    read_bytes,
-    read_csv,
-    read_json,
-    read_with_digest,
-    require_file,
-    sweep,
-    write_atomically,
-    write_with_digest,
-)
 
 
-def refusal(path, read=read_bytes) -> str:
+def refusal(path, read=files.read_bytes) -> str:
     with pytest.raises(DataError) as caught:
         read(path, error=DataError)
     return str(caught.value)
@@ -34,9 +24,9 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
     assert refusal(tmp_path / "a\0b").startswith("cannot read '")
     assert "File name too long" in refusal(tmp_path / ("x" * 300))
     with pytest.raises(StoreError, match=r"^image 'x' cannot be read: no such file$"):
-        open_file(tmp_path / "x", error=StoreError, what="image 'x'")
+        files.open_file(tmp_path / "x", error=StoreError, what="image 'x'")
     with pytest.raises(InputError):
-        require_file(tmp_path)
+        files.require_file(tmp_path)
 
 
 def test_text_and_json_are_refused_in_a_sentence(tmp_path):
@@ -48,15 +38,15 @@ def test_text_and_json_are_refused_in_a_sentence(tmp_path):
         (b"[" * 200_000, "is not JSON"),
     ):
         path.write_bytes(content)
-        assert sentence in refusal(path, read_json)
+        assert sentence in refusal(path, files.read_json)
     path.write_text('{"a": 1}')
-    assert read_json(path) == {"a": 1}
+    assert files.read_json(path) == {"a": 1}
 
 
 def test_a_csv_file_has_named_columns_and_whole_rows(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('\ufeffa, b\n1,"x\ny"\n\n2,z\n')
-    table = read_csv(path)
+    table = files.read_csv(path)
     assert (table.columns, table.rows, table.lines) == (["a", "b"], [["1", "x\ny"], ["2", "z"]], [3, 5])
     for text, sentence in (
         ("", "is empty"),
@@ -65,33 +55,32 @@ def test_a_csv_file_has_named_columns_and_whole_rows(tmp_path):
         ('a,b\n"1,2\n', "is not a readable CSV file"),
     ):
         path.write_text(text)
-        assert sentence in refusal(path, read_csv)
+        assert sentence in refusal(path, files.read_csv)
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
     path = tmp_path / "file.bin"
-    write_atomically(path, b"old")
+    files.write_atomically(path, b"old")
 
     def full(_handle: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(StoreError, match=r"cannot write .*file.bin': the disk is full"):
-        write_atomically(path, b"new")
+        files.write_atomically(path, b"new")
     assert path.read_bytes() == b"old"
     assert len(list(tmp_path.iterdir())) == 1
     (tmp_path / "link").symlink_to("/dev/null")
     for impossible in (path / "below", tmp_path, tmp_path / "link"):
         with pytest.raises(StoreError, match="cannot write"):
-            write_atomically(impossible, b"x")
+            files.write_atomically(impossible, b"x")
 
 
 def test_a_kill_at_any_moment_leaves_one_whole_file(tmp_path):
     program = (
-        "import sys; from pathlib import Path; from fairground.files import write_atomically\n"
-        "for i in range(10**6):\n"
-        "    write_atomically(Path(sys.argv[1]), bytes([i % 256]) * 300_000); print(i, flush=True)"
+        "import sys; from pathlib import Path; from fairground.files import write_atomically\nfor i in range(10**6):\n"
     )
+    program += "    write_atomically(Path(sys.argv[1]), bytes([i % 256]) * 300_000); print(i, flush=True)"
     path = tmp_path / "file.bin"
     for kill_after in (1, 4, 9):
         writer = subprocess.Popen([sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE)
@@ -101,22 +90,22 @@ def test_a_kill_at_any_moment_leaves_one_whole_file(tmp_path):
         writer.communicate()
         content = path.read_bytes()
         assert content == content[:1] * 300_000
-    sweep(tmp_path)
+    files.sweep(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["file.bin"]
 
 
 def test_json_with_a_digest_is_refused_if_one_bit_changes(tmp_path):
     path = tmp_path / "a.json"
     body = {"b": [1.5, None, "é"], "a": {}}
-    write_with_digest(path, body)
-    assert read_with_digest(path) == body
-    assert read_json(path)["body"] == body
+    files.write_with_digest(path, body)
+    assert files.read_with_digest(path) == body
+    assert files.read_json(path)["body"] == body
     whole = path.read_bytes()
     for changed in (b"", whole[:-1], whole + b" ", whole.replace(b"1.5", b"1.4"), whole.replace(b"sha", b"shb")):
         path.write_bytes(changed)
         with pytest.raises(StoreError, match=r"a\.json' does not match its checksum"):
-            read_with_digest(path)
+            files.read_with_digest(path)
     for position in range(len(whole)):
         path.write_bytes(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :])
         with pytest.raises(StoreError):
-            read_with_digest(path)
+            files.read_with_digest(path)

@@ -70,13 +70,9 @@ def photos(tmp_path):
 
 def test_names_of_classes_files_and_paths_reach_no_terminal_unclean(photos):
     (photos / "table.csv").write_text(f"path,label\nset/{EVIL}.png,a\n")
-    for words in (
-        ("data", "check", "set"),
-        ("data", "check", "table.csv"),
-        ("embed", f"no{EVIL}model", "set", "--out", "x.npz"),
-        ("train", f"loss={EVIL}"),
-        ("show", EVIL),
-    ):
+    checks = [("data", "check", place) for place in ("set", "table.csv")]
+    embed = ("embed", f"no{EVIL}model", "set", "--out", "x.npz")
+    for words in (*checks, embed, ("train", f"loss={EVIL}"), ("show", EVIL)):
         told = fairground(*words, cwd=photos)
         assert "\x1b" not in told.stdout + told.stderr, words
         assert "\x07" not in told.stdout + told.stderr, words
@@ -101,12 +97,8 @@ def test_no_name_from_outside_is_a_line_of_its_own(photos):
     (photos / "cells.csv").write_text(f'path,label\n"{FORGED}.png",a\n')
     (photos / "splits.csv").write_text(f'path,label,split\nset/good/0.png,a,"{FORGED}"\n')
     (photos / "values.csv").write_text(f'method,seed,value\n"{FORGED}",0,1\n"{FORGED}",0,2\n')
-    for words in (
-        ("data", "check", "set"),
-        ("data", "check", "cells.csv"),
-        ("data", "check", "splits.csv"),
-        ("compare", "--values", "values.csv"),
-    ):
+    checks = [("data", "check", place) for place in ("set", "cells.csv", "splits.csv")]
+    for words in (*checks, ("compare", "--values", "values.csv")):
         told = fairground(*words, cwd=photos)
         lines = (told.stdout + told.stderr).splitlines()
         assert any("fairground: sound" in line for line in lines), words

@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairground.comparison.over_datasets import (
-    critical_difference,
-    friedman_p,
-    interquartile_means,
-    nemenyi,
-    over_datasets,
-    profile_of,
-    ranks_of,
-)
+from fairground.comparison import friedman_p, nemenyi, profile_of, ranks_of
+from fairground.comparison.over_datasets import critical_difference, interquartile_means, over_datasets
 from fairground.errors import InputError
 
 

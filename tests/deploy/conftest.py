@@ -14,13 +14,8 @@ from fairground.spec import load_run, parse_overrides
 from fairground.training.run import run
 
 WORDS = (
-    "trunk.widths=[8, 16]",
-    "trunk.pooling=gem",
-    "head.embedding_dim=16",
-    "training.epochs=1",
-    "training.batches_per_epoch=10",
-    "training.batch_size=32",
-    'evaluation.metrics=["recall@1", "map@r"]',
+    *("trunk.widths=[8, 16]", "trunk.pooling=gem", "head.embedding_dim=16", 'evaluation.metrics=["recall@1", "map@r"]'),
+    *("training.epochs=1", "training.batches_per_epoch=10", "training.batch_size=32"),
 )
 
 

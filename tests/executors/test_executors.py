@@ -102,13 +102,8 @@ def test_a_result_that_cannot_be_sent_is_a_failure():
 
 #: a network large enough that torch shares its sums out to threads
 SPEC = tiny(
-    "training.epochs=1",
-    "training.batches_per_epoch=4",
-    "training.batch_size=64",
-    "data.n_classes=48",
-    "data.size=32",
-    "trunk.widths=[32, 64]",
-    "head.embedding_dim=128",
+    *("training.epochs=1", "training.batches_per_epoch=4", "training.batch_size=64"),
+    *("data.n_classes=48", "data.size=32", "trunk.widths=[32, 64]", "head.embedding_dim=128"),
 )
 
 

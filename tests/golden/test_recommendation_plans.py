@@ -23,12 +23,8 @@ STORED = Path(__file__).with_name("recommendation_plans.json")
 FILE = "FEATURES.npz"
 FEATURES = (f"data.path={FILE}", "training.batch_size=32")
 PICTURES = (
-    "data=synthetic",
-    "data.n_classes=12",
-    "data.per_class=8",
-    "data.size=16",
-    "trunk.widths=[8, 12, 16]",
-    "training.batch_size=16",
+    *("data=synthetic", "data.n_classes=12", "data.per_class=8", "data.size=16"),
+    *("trunk.widths=[8, 12, 16]", "training.batch_size=16"),
 )
 RATES = ("optimiser.lr=0.001", "optimiser.head_lr=0.001")
 #: protocol, words, how it is trained, and whether the network is trained from nothing

@@ -24,11 +24,8 @@ def protocols() -> dict[str, str]:
 
 def presets() -> dict[str, str]:
     text = resources.files("fairground").joinpath("papers", "protocols", "presets.toml").read_text(encoding="utf-8")
-    return {
-        f"{loss}@{preset}": name_of(load_run(overrides={"loss": f"{loss}@{preset}"}))
-        for loss, said in tomllib.loads(text).items()
-        for preset in said
-    }
+    words = [f"{loss}@{preset}" for loss, said in tomllib.loads(text).items() for preset in said]
+    return {word: name_of(load_run(overrides={"loss": word})) for word in words}
 
 
 def names_of(job: StudyJob) -> list[str]:

@@ -99,11 +99,8 @@ def test_with_power_1_it_starts_as_the_whitening_scikit_learn_finds() -> None:
 
 def test_with_power_0_it_is_pca_and_halfway_the_spread_is_its_root() -> None:
     given = whitened_features()
-    plain, none, half = (
-        PcaHead(n_features=8, embedding_dim=3, standardise=False),
-        WhitenedHead(n_features=8, embedding_dim=3, power=0.0),
-        WhitenedHead(n_features=8, embedding_dim=3, power=0.5),
-    )
+    plain = PcaHead(n_features=8, embedding_dim=3, standardise=False)
+    none, half = (WhitenedHead(n_features=8, embedding_dim=3, power=power) for power in (0.0, 0.5))
     for head in (plain, none, half):
         head.fit([given])
     assert torch.allclose(plain(given), none(given), atol=1e-5)

@@ -6,17 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from fairground.metrics import (
-    MapAtCMetric,
-    MapAtRMetric,
-    MapMetric,
-    MrrMetric,
-    NdcgMetric,
-    PrecisionAtCMetric,
-    PrecisionMetric,
-    RecallMetric,
-    RPrecisionMetric,
-)
+from fairground import metrics
 from tests.metrics.oracle import average_precision, hits_at, precision_at, ranking
 
 
@@ -26,20 +16,20 @@ def ndcg(hits, k):
 
 
 DEFINITIONS = [
-    (RecallMetric(k=3), lambda hits, r: float(any(hits[:3]))),
-    (RecallMetric(k=1000), lambda hits, r: 1.0),
-    (PrecisionMetric(k=4), lambda hits, r: precision_at(hits, 4)),
-    (PrecisionMetric(k=1000), lambda hits, r: r / 1000),
-    (RPrecisionMetric(), precision_at),
-    (MapAtRMetric(), lambda hits, r: average_precision(hits, r) / r),
-    (MapMetric(), lambda hits, r: average_precision(hits, len(hits)) / r),
-    (MapMetric(limit=5), lambda hits, r: average_precision(hits, 5) / (r + 1)),
-    (MapMetric(limit=5, divisor="relevant"), lambda hits, r: average_precision(hits, 5) / r),
-    (MapAtCMetric(), lambda hits, r: average_precision(hits, r + 1) / (r + 1)),
-    (PrecisionAtCMetric(), lambda hits, r: sum(hits[: r + 1]) / (r + 1)),
-    (MrrMetric(), lambda hits, r: 1 / (hits.index(True) + 1)),
-    (NdcgMetric(), lambda hits, r: ndcg(hits, len(hits))),
-    (NdcgMetric(k=3), lambda hits, r: ndcg(hits, 3)),
+    (metrics.RecallMetric(k=3), lambda hits, r: float(any(hits[:3]))),
+    (metrics.RecallMetric(k=1000), lambda hits, r: 1.0),
+    (metrics.PrecisionMetric(k=4), lambda hits, r: precision_at(hits, 4)),
+    (metrics.PrecisionMetric(k=1000), lambda hits, r: r / 1000),
+    (metrics.RPrecisionMetric(), precision_at),
+    (metrics.MapAtRMetric(), lambda hits, r: average_precision(hits, r) / r),
+    (metrics.MapMetric(), lambda hits, r: average_precision(hits, len(hits)) / r),
+    (metrics.MapMetric(limit=5), lambda hits, r: average_precision(hits, 5) / (r + 1)),
+    (metrics.MapMetric(limit=5, divisor="relevant"), lambda hits, r: average_precision(hits, 5) / r),
+    (metrics.MapAtCMetric(), lambda hits, r: average_precision(hits, r + 1) / (r + 1)),
+    (metrics.PrecisionAtCMetric(), lambda hits, r: sum(hits[: r + 1]) / (r + 1)),
+    (metrics.MrrMetric(), lambda hits, r: 1 / (hits.index(True) + 1)),
+    (metrics.NdcgMetric(), lambda hits, r: ndcg(hits, len(hits))),
+    (metrics.NdcgMetric(k=3), lambda hits, r: ndcg(hits, 3)),
 ]
 
 
@@ -67,21 +57,21 @@ def test_a_query_with_nothing_to_find_has_zero(metric):
 def test_table_three_of_the_reality_check(places, r_precision, map_at_r):
     late = {90 + k for k in range(10 - len(places))}
     evidence = ranking([hits_at(places | late, 120)])
-    assert RecallMetric(k=1).per_query(evidence) == 1
-    assert RPrecisionMetric().per_query(evidence) == pytest.approx(r_precision)
-    assert MapAtRMetric().per_query(evidence) == pytest.approx(map_at_r)
+    assert metrics.RecallMetric(k=1).per_query(evidence) == 1
+    assert metrics.RPrecisionMetric().per_query(evidence) == pytest.approx(r_precision)
+    assert metrics.MapAtRMetric().per_query(evidence) == pytest.approx(map_at_r)
 
 
 def test_a_perfect_embedding_scores_three_quarters_on_classes_of_four_in_roths_count():
     evidence = ranking([hits_at({1, 2, 3}, 50)])
-    assert MapAtRMetric().per_query(evidence) == 1
-    assert MapAtCMetric().per_query(evidence) == 0.75
-    assert PrecisionAtCMetric().per_query(evidence) == 0.75
-    assert MapMetric(limit=1000).per_query(evidence) == 0.75
-    assert MapMetric().per_query(evidence) == 1
+    assert metrics.MapAtRMetric().per_query(evidence) == 1
+    assert metrics.MapAtCMetric().per_query(evidence) == 0.75
+    assert metrics.PrecisionAtCMetric().per_query(evidence) == 0.75
+    assert metrics.MapMetric(limit=1000).per_query(evidence) == 0.75
+    assert metrics.MapMetric().per_query(evidence) == 1
 
 
 def test_ndcg_by_hand():
     # Hits at 2 and 3 of two relevant: (1/log2(3) + 1/log2(4)) / (1 + 1/log2(3)).
-    value = NdcgMetric(k=10).per_query(ranking([hits_at({2, 3}, 5)]))
+    value = metrics.NdcgMetric(k=10).per_query(ranking([hits_at({2, 3}, 5)]))
     assert value == pytest.approx((0.6309297536 + 0.5) / 1.6309297536)

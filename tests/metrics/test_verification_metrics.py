@@ -8,12 +8,8 @@ from fairground.evaluation import evaluate
 from fairground.metrics import EerMetric, FnmrMetric, RocAucMetric
 
 # Genuine similarities 1, 2, 3, 4; impostors 0, 0, 1, 2.5.
-BY_HAND = Verification(
-    genuine=np.array([1, 1, 1, 1]),
-    impostors_above=np.array([1, 1, 0, 0]),
-    impostors_equal=np.array([1, 0, 0, 0]),
-    n_impostors=4,
-)
+ABOVE, EQUAL = np.array([1, 1, 0, 0]), np.array([1, 0, 0, 0])
+BY_HAND = Verification(genuine=np.ones(4, int), impostors_above=ABOVE, impostors_equal=EQUAL, n_impostors=4)
 
 
 def test_by_hand():

@@ -7,15 +7,8 @@ import pytest
 from scipy import stats
 
 from fairground.errors import InputError
-from fairground.papers import published_numbers
-from fairground.papers.published_numbers import (
-    PublishedRow,
-    printed_elsewhere,
-    published_errata,
-    published_papers,
-    published_rows,
-    published_tables,
-)
+from fairground.papers import published_numbers, published_rows, published_tables
+from fairground.papers.published_numbers import PublishedRow, printed_elsewhere, published_errata, published_papers
 from fairground.spec import list_room, presets
 
 #: rows × columns of each table less its empty cells, counted on the page

@@ -77,11 +77,8 @@ def test_what_was_found_is_told(gain, repeats, test, sentence) -> None:
 def test_few_classes_are_warned_of_and_nothing_measured_is_told() -> None:
     assert "Only 5 classes can validate, 2 at a time" in advice(decided(0.06), SEALED, n_classes=5)[2]
     nothing = decide(Race(REQUEST, Budget(1.0), lambda *_: pytest.fail("measured"), [FROZEN]))
-    assert advice_of(nothing, SEALED, None, first="recall@1", elapsed=60.0) == [
-        "Take the frozen network: nothing has been measured yet.",
-        "The test classes are still sealed: they are opened once, when the time is over.",
-        "0 methods were tried in 60 s.",
-    ]
+    said = advice_of(nothing, SEALED, None, first="recall@1", elapsed=60.0)
+    assert said[::2] == ["Take the frozen network: nothing has been measured yet.", "0 methods were tried in 60 s."]
 
 
 def test_page_table_verdicts_and_advice_have_one_source(tmp_path) -> None:
@@ -92,18 +89,10 @@ def test_page_table_verdicts_and_advice_have_one_source(tmp_path) -> None:
     assert found.comparison is not None
     assert rows[1][1].startswith(f"{100 * found.comparison.estimate(HEAD.label).mean:.2f} ± ")
     assert advice(found, test)[1].startswith(verdicts_of(found)[0].rstrip("."))
-    path = write_race_page(
-        tmp_path / "report.html",
-        frozen="frozen network",
-        title="Which method for <b>birds</b>?",
-        advice=advice(found, test),
-        columns=columns,
-        rows=rows,
-        verdicts=verdicts_of(found),
-        steps=("20 images.",),
-        commands=("fairground embed model MY_IMAGES",),
-        counts={"images": "20"},
-    )
+    said = {"advice": advice(found, test), "columns": columns, "rows": rows, "verdicts": verdicts_of(found)}
+    said |= {"steps": ("20 images.",), "commands": ("fairground embed",), "counts": {"images": "20"}}
+    title = "Which method for <b>birds</b>?"
+    path = write_race_page(tmp_path / "report.html", frozen="frozen network", title=title, **said)
     text = path.read_text().replace("\u00a0", " ")
     assert "&lt;b&gt;birds&lt;/b&gt;" in text
     assert all(sentence in text for sentence in (*advice(found, test), *verdicts_of(found)))

@@ -26,15 +26,12 @@ def test_findings_are_no_part_of_the_digits_and_each_sign_comes_once() -> None:
         replace(record, findings=(FINDING, FINDING))
 
 
+RANGES = {"a": Real(low=0, high=1), "b": LogReal(low=1, high=2), "c": Integer(low=2, high=9)}
+RANGES |= {"d": Choice(options=(1, "y"))}
 SEARCH = SearchProcedure(
     **{"trials": 50, "sampler": "gp", "startup": 5, "pruning": "none", "metric": "map@r", "over": "mean"},
     **{"n_folds": 4, "folds": (0, 1, 2, 3)},
-    ranges={
-        "loss.margin": Real(low=0.0, high=1.0),
-        "optimiser.loss_lr": LogReal(low=1e-6, high=1.0),
-        "loss.bins": Integer(low=2, high=100),
-        "loss.form": Choice(options=("x", "y")),
-    },
+    ranges=RANGES,
 )
 
 

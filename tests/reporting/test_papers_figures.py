@@ -102,11 +102,8 @@ def test_traces_and_sensitivity_come_from_the_trials():
 
 
 def test_sensitivity_without_a_search_compares_methods_of_one_loss():
-    study = [
-        make_record(loss="triplet", settings={"margin": margin}, level=level, seed=seed)
-        for margin, level in ((0.1, 0.3), (0.2, 0.4))
-        for seed in range(2)
-    ]
+    levels = [(0.1, 0.3, 0), (0.1, 0.3, 1), (0.2, 0.4, 0), (0.2, 0.4, 1)]
+    study = [make_record(settings={"margin": x}, level=level, seed=seed) for x, level, seed in levels]
     along = [changed(record, miner={"name": "semihard"}) for record in study[:2]]
     assert "Other settings vary too" in search_surfaces.sensitivity(inputs([*study, *along])).sentence
     (one,), is_search = search_surfaces.sensitivities_of(inputs(study))
@@ -247,13 +244,8 @@ def test_each_objective_is_paired_with_itself_under_mixup():
     def with_decay(loss: str, value: float, rho: float):
         return run(loss, value, train_rho=rho, train_class_rho=2 * rho)
 
-    records = [
-        with_decay("margin", 0.6, 0.3),
-        mixed(with_decay("margin", 0.5, 0.7)),
-        with_decay("triplet", 0.4, 0.2),
-        mixed(with_decay("triplet", 0.35, 0.4)),
-        with_decay("contrastive", 0.9, 0.1),
-    ]
+    records = [with_decay("margin", 0.6, 0.3), mixed(with_decay("margin", 0.5, 0.7)), with_decay("triplet", 0.4, 0.2)]
+    records += [mixed(with_decay("triplet", 0.35, 0.4)), with_decay("contrastive", 0.9, 0.1)]
     figure = regularisation.mixup(inputs(records))
     quantities = ("Recall@1 %", "\u03c1", "\u03c1 within classes")
     assert figure.columns[1:] == tuple(f"{name}, {how}" for name in quantities for how in ("without", "with"))

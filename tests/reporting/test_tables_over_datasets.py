@@ -1,7 +1,6 @@
 """Methods over the data sets of a page and of a home: what is ranked, said, drawn and refused."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ from fairground.errors import InputError
 from fairground.records.store import Store
 from fairground.reporting import ResultTable, RunSet, over_tables, page_text
 from tests.commands.test_commands import fairground
+from tests.records.factory import changed
 from tests.reporting.test_result_table import runs
 
 DATASETS = ("birds", "cars", "shops", "pets")
@@ -17,15 +17,7 @@ DATASETS = ("birds", "cars", "shops", "pets")
 
 def on(dataset, records):
     """Return records as if they were of another data set."""
-    return [
-        replace(
-            record,
-            name=f"{dataset}-{record.name}",
-            method=f"{dataset}-{record.method}",
-            spec={**record.spec, "data": {"name": dataset}},
-        )
-        for record in records
-    ]
+    return [changed(record, data={"name": dataset}) for record in records]
 
 
 def study(*, gap=0.1, methods=("a", "b", "c"), metric="map@r"):

@@ -50,13 +50,8 @@ def test_a_converted_layer_computes_what_keras_does(tmp_path):
     mean, variance = (torch.from_numpy(arrays[f"bn4c_branch2b/moving_{key}"]) for key in ("mean", "variance"))
     keras = (values @ kernel + torch.from_numpy(arrays["res4c_branch2b/bias"]) - mean) / (variance + EPSILON).sqrt()
     keras = keras * norm["gamma"] + norm["beta"]
-    ours = torch.nn.functional.batch_norm(
-        values @ state["layer3.2.conv2.weight"][:, :, 0, 0].T,
-        state["layer3.2.bn2.running_mean"],
-        state["layer3.2.bn2.running_var"],
-        state["layer3.2.bn2.weight"],
-        state["layer3.2.bn2.bias"],
-    )
+    norm = [state[f"layer3.2.bn2.{kind}"] for kind in ("running_mean", "running_var", "weight", "bias")]
+    ours = torch.nn.functional.batch_norm(values @ state["layer3.2.conv2.weight"][:, :, 0, 0].T, *norm)
     assert torch.allclose(ours, keras, atol=1e-5)
 
 

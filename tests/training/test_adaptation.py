@@ -15,13 +15,8 @@ from fairground.training import BLOCK, PLAIN, AdaptedModel, Workbench, round_rob
 from tests.commands.quick_race import write_features
 from tests.datasets.pictures import class_folders
 
-SUP_CON = Candidate(
-    start="residual",
-    loss="SupCon",
-    overrides={"head": "residual", "head.rank": 4, "loss": "sup_con"},
-    rate=0.001,
-    steps=20,
-)
+WORDS = {"head": "residual", "head.rank": 4, "loss": "sup_con"}
+SUP_CON = Candidate(start="residual", loss="SupCon", overrides=WORDS, rate=0.001, steps=20)
 PHOTOGRAPHS = {"trunk": "small_conv", "trunk.widths": [4, 6, 8], "data.prepared": 0}
 PHOTOGRAPHS |= {"transform": "mlrc2020", "transform.side": 16}
 

@@ -46,12 +46,8 @@ def test_hubs_are_named(tmp_path: Path) -> None:
     noise = np.random.default_rng(0).standard_normal((1000, 128)).astype(np.float32)
     np.savez(tmp_path / "noise.npz", features=noise, labels=np.repeat(np.arange(100), 10))
     words = ("split.validation=0.5", "head=linear", "optimiser.lr=0.05", "training.batch_size=16", "training.epochs=3")
-    spec = load_run(
-        protocol="features",
-        overrides=parse_overrides(
-            [f"data.path={tmp_path / 'noise.npz'}", "loss=tests.training.ill_losses:OneSidedLoss", *words]
-        ),
-    )
+    words = (f"data.path={tmp_path / 'noise.npz'}", "loss=tests.training.ill_losses:OneSidedLoss", *words)
+    spec = load_run(protocol="features", overrides=parse_overrides(words))
     found = findings_of(run(spec, home=tmp_path))["hubs"]
     assert "neighbours of very many" in found.sentence
     assert found.remedy.startswith("lower head.embedding_dim (128 now)")

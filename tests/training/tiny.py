@@ -3,15 +3,9 @@
 from fairground.spec import RunSpec, load_run, parse_overrides
 
 TINY = (
-    "data=synthetic",
-    "data.n_classes=16",
-    "data.per_class=12",
-    "data.size=16",
-    "trunk.widths=[8, 16]",
-    "head.embedding_dim=16",
-    "training.batch_size=16",
-    "training.epochs=3",
-    "training.batches_per_epoch=6",
+    *("data=synthetic", "data.n_classes=16", "data.per_class=12", "data.size=16"),
+    *("trunk.widths=[8, 16]", "head.embedding_dim=16"),
+    *("training.batch_size=16", "training.epochs=3", "training.batches_per_epoch=6"),
 )
 
 

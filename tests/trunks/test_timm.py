@@ -1,6 +1,5 @@
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from safetensors.torch import save_file
 from fairground.errors import InputError
 from fairground.trunks._pretrained_weights import fingerprint_of
 from fairground.trunks.timm import TimmTrunk, _timm
+from tests.patience import python
 
 
 def test_the_width_is_that_of_what_comes_out_not_what_timm_says() -> None:
@@ -98,7 +98,7 @@ def test_pretrained_weights_come_from_the_users_cache_and_what_is_not_there_is_o
         (snapshot / "config.json").write_text(json.dumps(facts))
         save_file(network.state_dict(), snapshot / "model.safetensors")
     environment = os.environ | {"HF_HUB_CACHE": str(tmp_path), "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run([sys.executable, "-c", CACHED], env=environment, capture_output=True, text=True, check=True)
+    done = python("-c", CACHED, env=environment, check=True)
     hub, named, refusal = done.stdout.splitlines()
     network.reset_classifier(0)
     assert named.split()[0] == fingerprint_of(network)
@@ -110,13 +110,7 @@ def test_pretrained_weights_come_from_the_users_cache_and_what_is_not_there_is_o
 def test_a_network_that_takes_one_size_of_images_is_refused_with_the_remedy(tmp_path: Path) -> None:
     import fairground as fg
 
+    parts = {"trunk": {"name": "timm", "model": "vit_tiny_patch16_224"}}
+    parts |= {"transform": {"name": "plain", "side": 64, "shorter_side": 64}}
     with pytest.raises(InputError, match=r"takes images of 224 x 224 pixels.*makes 64 x 64: set transform.side=224"):
-        fg.train(
-            "laptop",
-            trunk="timm",
-            **{"trunk.model": "vit_tiny_patch16_224"},
-            home=tmp_path,
-            quiet=True,
-            transform="plain",
-            **{"transform.side": 64, "transform.shorter_side": 64},
-        )
+        fg.train("laptop", home=tmp_path, quiet=True, **parts)
