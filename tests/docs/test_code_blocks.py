@@ -12,6 +12,7 @@ import pytest
 
 import fairground
 from fairground.spec import load_run, load_study
+from fairground_site.commands import commands, examples
 from tests.docs.blocks import ELSEWHERE, ROOT, TREATMENT, Block, blocks_of, pages
 from tests.docs.commands import lines_of, treat
 from tests.docs.conftest import Worker
@@ -96,3 +97,39 @@ def test_links_between_pages_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
             path = (ROOT / page).parent / target
             assert path.exists(), f"{page}: {target}"
+
+
+PACKAGE = ROOT / "src" / "fairground"
+PAGES = sorted([*ROOT.glob("docs/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
+#: what CONTRIBUTING tells a reader to write
+EXAMPLES = {"src/fairground/losses/my_idea.py", "tests/losses/test_my_idea.py"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_files_named_are_there(page):
+    text = page.read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w./-]+/[\w.-]+\.(?:py|csv))`", text)) - EXAMPLES
+    missing = [path for path in named if not any((base / path).exists() for base in (ROOT, ROOT / "src", PACKAGE))]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_modules_named_are_there(page):
+    for name in re.findall(r"`(fairground(?:\.\w+)+)", page.read_text(encoding="utf-8")):
+        parts = name.split(".")[1:]
+        places = [PACKAGE.joinpath(*parts[:n]) for n in (len(parts), len(parts) - 1) if n]
+        assert any(place.is_dir() or place.with_suffix(".py").is_file() for place in places), name
+
+
+SHOWN = [(path, line) for path, command in commands() for line in examples(command)]
+
+
+@pytest.mark.parametrize("path", [path for path, _ in commands()])
+def test_help_has_an_example(path: str) -> None:
+    shown = [line for command, line in SHOWN if command == path]
+    assert any(path.removeprefix("fairground ") in line for line in shown), f"`{path} --help` shows no example"
+
+
+@pytest.mark.parametrize("line", [line for _, line in SHOWN])
+def test_the_example_works(line: str, work: Worker) -> None:
+    work(treat(line))

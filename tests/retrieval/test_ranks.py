@@ -1,11 +1,15 @@
 """Ranks against plain loops, and the promise that neither blocks nor threads nor places change a digit."""
 
+import threading
+
 import numpy as np
 import pytest
 import torch
+from threadpoolctl import threadpool_info
 
 from fairground.evaluation import EmbeddingView
 from fairground.retrieval import EDGE, SearchPlan, Tiles, edge_for, find_duplicate_rows
+from fairground.retrieval.threads import share_out, single_threaded_blas
 from tests.metrics.oracle import hit_lists
 
 
@@ -126,3 +130,34 @@ def test_nearest_agree_with_a_sort_where_many_distances_are_equal(threads):
 def test_fewer_references_than_asked_for_leave_places_empty():
     view = EmbeddingView(np.eye(3), np.array([0, 1, 0]))
     assert view.neighbour_numbers(4).tolist() == [[1, 2, -1, -1], [0, 2, -1, -1], [0, 1, -1, -1]]
+
+
+def blas_threads():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+def test_overlapping_callers_leave_blas_as_they_found_it():
+    before = blas_threads()
+    entered, leave = threading.Event(), threading.Event()
+
+    def other():
+        with single_threaded_blas():
+            entered.set()
+            leave.wait()
+
+    thread = threading.Thread(target=other)
+    with single_threaded_blas():
+        thread.start()
+        entered.wait()
+    assert set(blas_threads()) == {1}
+    leave.set()
+    thread.join()
+    assert blas_threads() == before
+
+
+def test_a_failing_task_fails_the_call():
+    def work(task, workspace):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        share_out(range(3), list, work, 2)

@@ -4,8 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+from fairground.errors import InputError
 from fairground.spec import list_room
+from fairground.training.assemble import assemble, start_head
+from fairground.training.run import run
 from tests.training.stopping import stop_and_resume
 from tests.training.tiny import TINY, spec_of, tiny
 
@@ -44,3 +48,35 @@ def test_every_trunk_trains_and_resumes(trunk: str, tmp_path: Path) -> None:
     words += ["data.n_classes=8", "data.per_class=4", "data.size=32", "optimiser.name=sgd", "training.epochs=1"]
     words += ["training.batch_size=8", "training.batches_per_epoch=2", "training.freeze_batch_norm=stats"]
     stop_and_resume(spec_of(*words, f"trunk={trunk}", *TRUNKS.get(trunk, ())), tmp_path, 1)
+
+
+HEADLESS = [word for word in TINY if not word.startswith("head.")]
+
+
+def test_a_pca_head_gives_centred_uncorrelated_embeddings_of_the_training_split() -> None:
+    parts = assemble(spec_of(*HEADLESS, "head=pca", "head.embedding_dim=6"))
+    start_head(parts)
+    model = parts.model.eval()
+    with torch.no_grad():
+        embeddings = model(parts.transform.evaluate(parts.table.images, parts.split.train)).double()
+    covariance = np.cov(embeddings.numpy().T)
+    assert embeddings.mean(0).abs().max() < 1e-3
+    assert np.abs(covariance - np.diag(np.diag(covariance))).max() < 1e-3 * covariance.max()
+    assert list(np.diag(covariance)) == sorted(np.diag(covariance), reverse=True)
+
+
+def test_a_head_that_starts_from_the_data_survives_a_stop(tmp_path: Path) -> None:
+    stop_and_resume(spec_of(*HEADLESS, "head=pca", "head.embedding_dim=6", "training.epochs=1"), tmp_path, 2)
+
+
+def test_features_without_a_head_can_be_measured_but_not_trained(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(64, 5)).astype(np.float32)
+    np.savez(tmp_path / "made.npz", features=rows, labels=np.arange(64) // 4)
+    words = ["data=features", f"data.path={tmp_path / 'made.npz'}", "trunk=features", "transform=plain"]
+    words += ["head=identity", "training.batch_size=8", "sampler.per_class=2"]
+    spec = spec_of(*words, "training.epochs=1")
+    with pytest.raises(InputError, match=r"trunk features with head identity has no weights to train.*epochs=0"):
+        assemble(spec)
+    record = run(spec_of(*words, "training.epochs=0"), home=tmp_path)
+    assert record.state == "done"
+    assert record.score("recall@1", "test") is not None

@@ -1,6 +1,7 @@
 """The whole walk on data of every kind: folders, tables with boxes, queries and gallery, features, closed sets."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from fairground.errors import InputError
 from fairground.records.run_folder import RunFolder
 from fairground.training.run import run
 from tests.datasets import pictures
+from tests.loading.pictures import photo
+from tests.training.stopping import stop_and_resume
 from tests.training.tiny import spec_of
 
 SMALL = (
@@ -85,3 +88,29 @@ def test_queries_search_a_gallery_at_the_end(tmp_path):
     with np.load(RunFolder(tmp_path / "runs", record.name).queries, allow_pickle=False) as scored:
         # One query for each of four garments, not all twelve images.
         assert {len(scored[name]) for name in scored.files} == {4}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("photographs")
+    for label in range(12):
+        (folder / f"class{label:02d}").mkdir()
+        for number in range(6):
+            picture = photo(40 + number, 52 - label, seed=100 * label + number)
+            picture.save(folder / f"class{label:02d}" / f"{number}.jpg")
+    return folder
+
+
+WORDS = (
+    *("data=folder", "transform=photographs", "transform.side=32", "transform.shorter_side=36", "transform.hue=0.1"),
+    *("trunk.widths=[8, 16]", "head.embedding_dim=16", "sampler.per_class=4"),
+    *("training.batch_size=8", "training.epochs=2", "training.batches_per_epoch=5"),
+)
+
+
+@pytest.mark.parametrize("prepared", [0, 36])
+def test_a_run_stopped_while_a_batch_is_made_ahead_ends_with_the_same_digits(
+    prepared: int, root: Path, tmp_path: Path
+) -> None:
+    spec = spec_of(*WORDS, f"data.root={root}", f"data.prepared={prepared}")
+    assert stop_and_resume(spec, tmp_path, 3, 4).state == "done"
