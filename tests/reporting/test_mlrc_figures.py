@@ -8,8 +8,8 @@ import pytest
 
 from fairground.papers.claims import claimed_gain, claims_on
 from fairground.records import EpochRow, Score
+from fairground.reporting import ResultTable, side_of, signed
 from fairground.reporting.figures import improvement, metric_agreement
-from fairground.reporting.result_table import ResultTable
 from tests.records.factory import changed
 from tests.reporting.figure_runs import inputs, run, toys
 
@@ -60,7 +60,7 @@ def test_averages_leave_out_fast_ap_and_both_classics():
     alone = improvement.average_gains_of(replace(made, concatenated=None))
     assert [source for source, *_ in alone["contrastive"] if source.startswith("here")] == ["here"]
     found = improvement.average_gains_of(made)
-    gains = {source: (gain.value, over) for source, gain, over, _ in found["contrastive"]}
+    gains = {source: (gain.mean, over) for source, gain, over, _ in found["contrastive"]}
     # Margin and NT-Xent alone: (20 + 10) / 2, and joined (0.7 and 0.65 over 0.6).
     assert gains["here, separated"] == (pytest.approx(15), "2 methods")
     assert gains["here, concatenated"][0] == pytest.approx(100 * (0.675 / 0.6 - 1))
@@ -82,7 +82,7 @@ def test_averages_leave_out_fast_ap_and_both_classics():
 def test_a_changed_classic_is_neither_baseline_nor_a_method():
     records = [run("contrastive", 0.5), run("contrastive", 0.6, miner="rho_distance", p=0.2), run("margin", 0.6)]
     (gain,) = improvement.average_gains_of(inputs(records))["contrastive"]
-    assert (gain[1].value, gain[2]) == (pytest.approx(20), "1 method")
+    assert (gain[1].mean, gain[2]) == (pytest.approx(20), "1 method")
 
 
 def test_lag_one_autocorrelation_by_hand():
@@ -135,8 +135,10 @@ def test_years_are_those_of_mlrcs_table_and_else_of_the_publication():
 def test_the_slope_of_a_line_with_its_interval_by_hand():
     # Means 1, 1, 4 at years 0, 1, 2: slope 1.5, residuals 0.5, -1, 0.5, error sqrt(1.5 / 1 / 2), t(0.975, 1) = 12.706.
     change = improvement.slope_of([2000, 2001, 2002], [1.0, 1.0, 4.0])
-    assert change == pytest.approx((1.5, 1.5 - 12.7062 * 0.75**0.5, 1.5 + 12.7062 * 0.75**0.5), abs=1e-3)
-    assert (change.verdict, improvement.slope_of([2000, 2001], [1.0, 2.0])) == ("not settled", (1.0, None, None))
+    found = (change.mean, change.low, change.high)
+    assert found == pytest.approx((1.5, 1.5 - 12.7062 * 0.75**0.5, 1.5 + 12.7062 * 0.75**0.5), abs=1e-3)
+    assert (signed(change), side_of(change)) == ("+1.50 [-9.50, +12.50]", "not settled")
+    assert signed(improvement.slope_of([2000, 2001], [1.0, 2.0])) == "+1.00"
 
 
 def test_metrics_are_ordered_by_how_far_they_set_methods_apart():

@@ -32,6 +32,7 @@ from fairground.records.record import Score
 from fairground.records.record import Selection
 from fairground.records.record import SplitName
 from fairground.records.record import State
+from fairground.records.record import grouped
 from fairground.records.record import one_of_each_spec
 from fairground.records.run_folder import RunFolder
 from fairground.records.run_folder import RunInProgress
@@ -100,6 +101,7 @@ __all__ = [
     "code_version",
     "content_of",
     "folder_names",
+    "grouped",
     "locked",
     "map_array",
     "map_npy",

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from fairground import spec as specs
 from fairground.errors import StoreError, require
@@ -21,6 +21,8 @@ RECORD_VERSION = 4
 State = Literal["done", "diverged", "failed"]
 SplitName = Literal["train", "validation", "test"]
 _STATES = get_args(State)
+_Key = TypeVar("_Key")
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,3 +260,11 @@ class RunRecord:
 def one_of_each_spec(records: Iterable[RunRecord]) -> list[RunRecord]:
     """Return one run per spec; specs that differ only in the seed count as one."""
     return list({record.text_without_seed: record for record in records}.values())
+
+
+def grouped(pairs: Iterable[tuple[_Key, _Item]]) -> dict[_Key, list[_Item]]:
+    """Return the items of every key, in the order of first appearance."""
+    found: dict[_Key, list[_Item]] = {}
+    for key, item in pairs:
+        found.setdefault(key, []).append(item)
+    return found

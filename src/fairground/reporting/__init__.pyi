@@ -58,6 +58,8 @@ from fairground.reporting.figure import axis_of
 from fairground.reporting.figure import count
 from fairground.reporting.figure import factor_of
 from fairground.reporting.figure import figures_of
+from fairground.reporting.figure import side_of
+from fairground.reporting.figure import signed
 from fairground.reporting.figure import write_figures
 from fairground.reporting.gallery_pictures import Gallery
 from fairground.reporting.gallery_pictures import Query
@@ -83,7 +85,6 @@ from fairground.reporting.live_pages import Watch
 from fairground.reporting.live_pages import choose
 from fairground.reporting.live_pages import run_card
 from fairground.reporting.live_pages import study_card
-from fairground.reporting.method_names import labels_of
 from fairground.reporting.page import MOST_LISTED
 from fairground.reporting.page import build_page
 from fairground.reporting.page import inputs_of
@@ -98,15 +99,18 @@ from fairground.reporting.page_templates import write_page
 from fairground.reporting.page_templates import write_race_page
 from fairground.reporting.query_and_suspect_pages import write_answers
 from fairground.reporting.query_and_suspect_pages import write_suspects
+from fairground.reporting.result_table import Mark
 from fairground.reporting.result_table import MethodComparer
 from fairground.reporting.result_table import ResultTable
 from fairground.reporting.result_table import TableCell
 from fairground.reporting.result_table import TableRow
 from fairground.reporting.result_table import UNFAIR
+from fairground.reporting.result_table import marks_of
 from fairground.reporting.run_set import Method
 from fairground.reporting.run_set import RunSet
 from fairground.reporting.run_set import SectionKey
 from fairground.reporting.run_set import collected
+from fairground.reporting.run_set import labels_of
 from fairground.reporting.run_set import leave_out
 from fairground.reporting.run_set import methods_of
 from fairground.reporting.run_set import names_of_joined
@@ -118,8 +122,6 @@ from fairground.reporting.sentences import headline_of
 from fairground.reporting.sentences import join_names
 from fairground.reporting.sentences import notes_of
 from fairground.reporting.sentences import question_of
-from fairground.reporting.significance_marks import Mark
-from fairground.reporting.significance_marks import marks_of
 from fairground.reporting.study_results import StudyTable
 from fairground.reporting.study_results import find_runs
 from fairground.reporting.study_results import from_study
@@ -274,7 +276,9 @@ __all__ = [
     "shorten",
     "show",
     "show_interval",
+    "side_of",
     "sign_of",
+    "signed",
     "size",
     "small_p",
     "squeeze",

@@ -12,17 +12,31 @@ from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairground.comparison import Interval
 from fairground.errors import DataError
 from fairground.records import RunRecord, array_names, read_arrays
-from fairground.reporting import ResultTable, clean, figures, heading, shorten, unit
+from fairground.reporting import (
+    Method,
+    ResultTable,
+    RunSet,
+    SectionKey,
+    clean,
+    figures,
+    heading,
+    leave_out,
+    shorten,
+    unit,
+)
 from fairground.reporting.drawing import Draw, Size, series_of, svg_for_page, write_figure
-from fairground.reporting.run_set import Method, RunSet, SectionKey, leave_out
 from fairground.spec import is_share
 from fairground.spec.study_spec import Kind
-from fairground.studies.trials import Trial
+
+if TYPE_CHECKING:
+    from fairground.studies import Trial
 
 #: inches of a page's column
 WIDTH = 9.4
@@ -60,7 +74,7 @@ class FigureInputs:
         return clean(self.key[0])
 
     @property
-    def trials(self) -> Mapping[str, Sequence[Trial]]:
+    def trials(self) -> Mapping[str, Sequence["Trial"]]:
         return self.runs.trials.get(self.key, {})
 
     @property
@@ -169,6 +183,18 @@ def factor_of(metric: str) -> float:
 
 def axis_of(metric: str) -> str:
     return f"{heading(metric)}{unit(metric)}"
+
+
+def signed(found: Interval) -> str:
+    """Return a number with its sign and, where it has one, its interval."""
+    return f"{found.mean:+.2f}" + ("" if found.low is None else f" [{found.low:+.2f}, {found.high:+.2f}]")
+
+
+def side_of(found: Interval) -> str:
+    """Return on which side of zero an interval is."""
+    if found.low is None or found.high is None or found.low <= 0 <= found.high:
+        return "not settled"
+    return "higher" if found.low > 0 else "lower"
 
 
 def arrays_in(path: Path, names: Sequence[str]) -> tuple[np.ndarray, ...] | None:

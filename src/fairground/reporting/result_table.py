@@ -9,16 +9,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean, pstdev
+from typing import TYPE_CHECKING, Literal
 
-from fairground.comparison import FairnessResult, Wave, check_fairness, compare_in_waves, seed_of
+from fairground import comparison, studies
+from fairground.comparison import LEVEL, Comparison, FairnessResult, GeneralityKind, Interval, check_fairness, seed_of
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.comparison_result import LEVEL, Comparison, GeneralityKind, Interval
 from fairground.errors import InputError, require
-from fairground.records.record import RunRecord, SplitName
-from fairground.reporting import ClassScores, Mark, Method, marks_of, methods_of
+from fairground.records import RunRecord, SplitName
+from fairground.reporting import Method, methods_of
 from fairground.spec import SeedProcedure, StudySpec, data_name, flatten, in_unit, nearest
-from fairground.studies.final_runs import WaveStatus, wave_of
 
+if TYPE_CHECKING:
+    from fairground.comparison import Wave
+    from fairground.reporting import ClassScores
+    from fairground.studies import WaveStatus
+
+#: `best` the leader once it is settled against all, `equivalent` within the margin of the leader, `unsettled` the
+#: leader and what these runs cannot tell from it
+Mark = Literal["best", "equivalent", "unsettled", ""]
 #: what every row and verdict of an unfair table begins with
 UNFAIR = "[unfair] "
 
@@ -81,7 +89,7 @@ class ResultTable:
     rows: tuple[TableRow, ...]
     comparisons: Mapping[str, Comparison]
     methods: tuple[Method, ...]
-    waves: WaveStatus | None = None
+    waves: "WaveStatus | None" = None
     imported: tuple[TableRow, ...] = ()
     study: StudySpec | None = None
 
@@ -96,7 +104,7 @@ class ResultTable:
         level: float = LEVEL,
         margin: float | None = None,
         over: GeneralityKind = "seeds",
-        classes: ClassScores | None = None,
+        classes: "ClassScores | None" = None,
         study: StudySpec | None = None,
     ) -> "ResultTable":
         """Make the table on the test split, or on validation while that is sealed.
@@ -108,9 +116,9 @@ class ResultTable:
         kept = tuple(records)
         methods = methods_of([record for record in kept if not record.is_imported], names)
         imported = _imported_methods(kept)
-        is_opened = any(one == "test" for method in methods or imported for _, one in method.scored)
-        split: SplitName = "test" if is_opened else "validation"
         shown = methods or imported
+        is_opened = any(one == "test" for method in shown for _, one in method.scored)
+        split: SplitName = "test" if is_opened else "validation"
         known = list(dict.fromkeys(metric for method in shown for metric, one in method.scored if one == split))
         if primary is not None:
             hint = f"{nearest(primary, known)} There are {', '.join(known)}."
@@ -132,20 +140,20 @@ class ResultTable:
         is_ranked = study is None or study.kind == "ranking"
         has_marks = is_ranked and primary in comparisons and directions[primary] is not None
         marks = marks_of(comparisons[primary]) if has_marks else {}
-        rows = [
-            TableRow(
-                method=method,
-                cells={
-                    metric: TableCell(
-                        values=tuple(method.values(metric, split)),
-                        interval=comparisons[metric].interval(method.label) if metric in comparisons else None,
-                        mark=marks.get(method.label, "") if metric == primary else "",
-                    )
-                    for metric in metrics
-                },
-            )
-            for method in methods
-        ]
+
+        def row(method: Method, compared: Mapping[str, Comparison]) -> TableRow:
+            cells = {}
+            for metric in metrics:
+                values, interval = tuple(method.values(metric, split)), None
+                if metric in compared:
+                    interval = compared[metric].interval(method.label)
+                elif values:
+                    interval = Interval(mean=fmean(values), low=None, high=None, n=len(values))
+                mark = marks.get(method.label, "") if metric == primary else ""
+                cells[metric] = TableCell(values=values, interval=interval, mark=mark)
+            return TableRow(method=method, cells=cells)
+
+        rows = [row(method, comparisons) for method in methods]
         ranked = [one.name for one in comparisons[primary].methods] if primary in comparisons else []
         rows.sort(key=lambda row: ranked.index(row.label) if row.label in ranked else len(ranked))
         return cls(
@@ -158,7 +166,7 @@ class ResultTable:
             rows=tuple(rows),
             comparisons=comparisons,
             methods=tuple(methods),
-            imported=tuple(_imported_row(method, metrics, split) for method in imported),
+            imported=tuple(row(method, {}) for method in imported),
             study=study,
         )
 
@@ -231,19 +239,9 @@ def _imported_methods(records: Sequence[RunRecord]) -> list[Method]:
     return methods_of(found, {r.method: f"{flatten(r.spec)['imported.method']} (imported)" for r in found})
 
 
-def _imported_row(method: Method, metrics: Sequence[str], split: SplitName) -> TableRow:
-    cells = {}
-    for metric in metrics:
-        values = tuple(method.values(metric, split))
-        mean = Interval(mean=fmean(values), low=None, high=None, n=len(values)) if values else None
-        cells[metric] = TableCell(values=values, interval=mean, mark="")
-    return TableRow(method=method, cells=cells)
-
-
 def _selected_by(methods: Sequence[Method], metrics: Sequence[str]) -> str:
     """Return the metric of selection; the last column when there were several or it is not among the columns."""
-    evaluations = [method.records[0].spec.get("evaluation") for method in methods]
-    chosen = {str(evaluation.get("select_by")) for evaluation in evaluations if isinstance(evaluation, Mapping)}
+    chosen = {method.settings.get("evaluation.select_by", "") for method in methods} - {""}
     wanted = chosen.pop() if len(chosen) == 1 else ""
     return wanted if wanted in metrics else (metrics[-1] if metrics else "")
 
@@ -251,6 +249,21 @@ def _selected_by(methods: Sequence[Method], metrics: Sequence[str]) -> str:
 def _direction(methods: Sequence[Method], metric: str) -> bool | None:
     declared = (record.higher_is_better(metric) for method in methods for record in method.done)
     return next((direction for direction in declared if direction is not None), None)
+
+
+def marks_of(comparison: Comparison) -> dict[str, Mark]:
+    """Return the marks of the methods that no other is better than.
+
+    A method of one run has no mark: one run cannot tell a better method from a lucky one.
+    """
+    comparison = comparison.repeated
+    if len(comparison.methods) < 2:
+        return {}
+    leader, *others = comparison.best
+    found: dict[str, Mark] = {}
+    for label in others:
+        found[label] = "equivalent" if comparison.pair(leader, label).verdict == "equivalent" else "unsettled"
+    return {leader: "unsettled" if "unsettled" in found.values() else "best", **found}
 
 
 class MethodComparer:
@@ -267,7 +280,7 @@ class MethodComparer:
         level: float = LEVEL,
         margin: float | None = None,
         over: GeneralityKind = "seeds",
-        classes: ClassScores | None = None,
+        classes: "ClassScores | None" = None,
     ) -> None:
         self.methods, self.level, self.margin, self.over, self.classes = methods, level, margin, over, classes
         self.wave: Wave | None = None
@@ -283,7 +296,7 @@ class MethodComparer:
         require(level in (LEVEL, planned), f"{refused}; got {level:g}")
         values = {method.label: method.by_seed(self.procedure.metric, "test") for method in methods}
         self.level, self.wave = planned, _wave(methods, values, self.procedure)
-        self.waves = WaveStatus.from_wave(self.wave, values)
+        self.waves = studies.WaveStatus.from_wave(self.wave, values)
 
     def can_compare(self, metric: str) -> bool:
         try:
@@ -300,7 +313,6 @@ class MethodComparer:
             shown = self.procedure.plan.margin
         margin = None if shown is None else in_unit(metric, shown)
         if self.over != "seeds":
-            require(self.classes is not None, "a comparison over test classes needs the files of the runs")
             assert self.classes is not None
             found = self.classes.generality(metric, self.methods, level=self.level, margin=margin, is_higher=is_higher)
             return found.over(self.over)
@@ -308,10 +320,10 @@ class MethodComparer:
             return compare_values(
                 values, level=self.level, margin=margin, higher_is_better=is_higher, is_planned=is_planned
             )
-        return compare_in_waves(values, self.wave, margin=margin, higher_is_better=is_higher)
+        return comparison.compare_in_waves(values, self.wave, margin=margin, higher_is_better=is_higher)
 
 
-def _wave(methods: Sequence[Method], values: Mapping[str, Mapping[int, float]], procedure: SeedProcedure) -> Wave:
+def _wave(methods: Sequence[Method], values: Mapping[str, Mapping[int, float]], procedure: SeedProcedure) -> "Wave":
     records = [record for method in methods for record in method.records]
     if any("ensemble" in record.spec for record in records):
         # Models are joined once the waves of their single ones are over: every look has been taken.
@@ -319,12 +331,13 @@ def _wave(methods: Sequence[Method], values: Mapping[str, Mapping[int, float]], 
         most = max((len(seeds) for seeds in values.values()), default=0)
         given = {label: tuple(seed for seed in procedure.seeds if seed in seeds) for label, seeds in values.items()}
         n_looks = sum(n <= most for n in plan.looks)
-        return Wave(comparison=None, given=given, needs={}, in_question=(), n_looks=n_looks, state="settled", plan=plan)
+        return comparison.Wave(
+            comparison=None, given=given, needs={}, in_question=(), n_looks=n_looks, state="settled", plan=plan
+        )
     lost = [
         (method.label, seed_of(record))
         for method in methods
         for record in method.records
         if record.state != "done" and seed_of(record) not in values[method.label]
     ]
-    direction = next((record.higher_is_better(procedure.metric) for record in records if record.state == "done"), None)
-    return wave_of(values, lost, procedure, is_higher=direction is not False)
+    return studies.wave_of(values, lost, procedure, is_higher=_direction(methods, procedure.metric) is not False)

@@ -1,22 +1,23 @@
-"""The runs of a report: records, folders and searches, divided into the sections of a page and grouped into methods."""
+"""The runs of a report: records, folders and searches, divided into sections of a page and into methods with names."""
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from fairground import papers
 from fairground.comparison import seed_of
 from fairground.errors import DamageWarning, FairgroundError
-from fairground.papers.expected_runs import ensemble_protocol
-from fairground.records import RunFolder, RunRecord, SplitName, folder_names, one_of_each_spec
-from fairground.reporting import labels_of
-from fairground.spec import StudySpec
-from fairground.spec.run_names import data_name, differing, flatten
-from fairground.studies.trials import Trial
+from fairground.records import RunFolder, RunRecord, SplitName, folder_names, grouped, one_of_each_spec
+from fairground.spec import StudySpec, data_name, differing, flatten
+
+if TYPE_CHECKING:
+    from fairground.studies import Trial
 
 #: what a section of a page is about: the data set and the protocol
 SectionKey = tuple[str, str]
@@ -32,7 +33,7 @@ class RunSet:
 
     records: tuple[RunRecord, ...]
     folders: Mapping[str, RunFolder] = field(default_factory=dict)
-    trials: Mapping[SectionKey, Mapping[str, Sequence[Trial]]] = field(default_factory=dict)
+    trials: Mapping[SectionKey, Mapping[str, Sequence["Trial"]]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     metric: str | None = None
     title: str = ""
@@ -54,10 +55,8 @@ class RunSet:
 
         Imported runs that name no protocol stand in every section of their data set.
         """
-        groups: dict[SectionKey, list[RunRecord]] = {}
         keys = {run.text_without_seed: section_key(run) for run in one_of_each_spec(self.records)}
-        for record in self.records:
-            groups.setdefault(keys[record.text_without_seed], []).append(record)
+        groups = grouped((keys[record.text_without_seed], record) for record in self.records)
         for key in [key for key in groups if key[1] == "imported"]:
             if own := [other for other in groups if other[0] == key[0] and other != key]:
                 some = groups.pop(key)
@@ -83,14 +82,14 @@ def names_of_joined(
 def with_ensembles_apart(records: Iterable[RunRecord]) -> list[RunRecord]:
     """Give concatenated models a protocol, and so a section, of their own."""
     return [
-        replace(record, spec={**record.spec, "protocol": ensemble_protocol(str(record.spec.get("protocol")))})
+        replace(record, spec={**record.spec, "protocol": papers.ensemble_protocol(str(record.spec.get("protocol")))})
         if "ensemble" in record.spec
         else record
         for record in records
     ]
 
 
-_LEFT_OUT: ContextVar[list[str] | None] = ContextVar("left_out", default=None)
+_LEFT_OUT: ContextVar[list[str]] = ContextVar("left_out")
 
 
 @contextmanager
@@ -106,11 +105,9 @@ def collected() -> Iterator[list[str]]:
 
 def leave_out(error: FairgroundError) -> None:
     """Warn that the page is made without an unreadable file, and note it for the page."""
-    sentence = f"Left out: {error}"
-    found = _LEFT_OUT.get()
-    if found is None or sentence not in found:
+    sentence, found = f"Left out: {error}", _LEFT_OUT.get([])
+    if sentence not in found:
         warnings.warn(sentence, DamageWarning, stacklevel=2)
-    if found is not None and sentence not in found:
         found.append(sentence)
 
 
@@ -138,18 +135,14 @@ class Method:
 
     def by_seed(self, metric: str, split: SplitName) -> dict[int, float]:
         """Return the metric of every finished run that has it by seed; runs that share a seed are averaged."""
-        found: dict[int, list[float]] = {}
-        for record in self.done:
-            if (value := record.score(metric, split)) is not None:
-                found.setdefault(seed_of(record), []).append(value)
+        scores = [(seed_of(record), record.score(metric, split)) for record in self.done]
+        found = grouped((seed, value) for seed, value in scores if value is not None)
         return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
 
 
 def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = None) -> list[Method]:
     """Group records by method in the order of first appearance; `names` are names by hash."""
-    groups: dict[str, list[RunRecord]] = {}
-    for record in records:
-        groups.setdefault(record.method, []).append(record)
+    groups = grouped((record.method, record) for record in records)
     flat = {key: flatten(group[0].spec) for key, group in groups.items()}
     varying = differing(flat.values())
     labels = labels_of(flat) | {key: name for key, name in (names or {}).items() if key in groups}
@@ -170,3 +163,32 @@ def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = N
         )
         for key, group in groups.items()
     ]
+
+
+def labels_of(flat: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Name a method by its loss, then by the other parts that vary, then by the settings that still tell it apart.
+
+    An untrained network is named by its trunk.
+    """
+    frozen = {key: spec for key, spec in flat.items() if spec.get("training.epochs") == "0"}
+    trained = {key: spec for key, spec in flat.items() if key not in frozen}
+    labels = _by_parts(trained, first="loss")
+    labels |= {key: f"frozen {label}" for key, label in _by_parts(frozen, first="trunk", among=("head",)).items()}
+    for label, keys in grouped((labels[key], key) for key in flat).items():
+        varying = differing(flat[key] for key in keys) if len(keys) > 1 else []
+        for key in keys if varying else []:
+            settings = [f"{name}={flat[key].get(name, 'none')}" for name in varying]
+            labels[key] = f"{label}, {', '.join(settings)}"
+    return labels
+
+
+def _by_parts(
+    flat: Mapping[str, Mapping[str, str]], *, first: str, among: Collection[str] | None = None
+) -> dict[str, str]:
+    """Return the name of one part and of the others that vary, of all or `among` some."""
+    varying = [key for key in differing(flat.values()) if "." not in key and key != first]
+    parts = [key for key in varying if among is None or key in among]
+    return {
+        key: " + ".join([spec.get(first, key), *(spec[part] for part in parts if spec.get(part, "none") != "none")])
+        for key, spec in flat.items()
+    }

@@ -16,16 +16,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.comparison import LEVEL, t_interval
-from fairground.reporting import UNFAIR, Bar, Line, Method, Panel, Points, panels, shorten
-from fairground.reporting.drawing import SOLID
-from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, factor_of
+from fairground.comparison import LEVEL, Interval, t_interval
+from fairground.records import grouped
+from fairground.reporting import UNFAIR, Method, axis_of, factor_of, shorten, side_of, signed
+from fairground.reporting.drawing import SOLID, Bar, Line, Panel, Points, panels
+from fairground.reporting.figure import FigureInputs, ReportFigure
 from fairground.spec import ROOM_OF, differing
 
 PAGE_ORDER = {"effects": 28, "distributions": 30}
 _MOST_FACTORS, _MOST_LEVELS = 6, 8
 
-Specs = Mapping[str, Mapping[str, str]]
 #: the settings that methods share
 Common = tuple[tuple[str, str], ...]
 
@@ -44,10 +44,9 @@ def factors_of(inputs: FigureInputs) -> dict[str, Factor]:
     found: dict[str, Factor] = {}
     for factor, keys in _factors(flat.values()).items():
         named = _levels(flat, factor, keys)
-        equal: dict[Common, list[str]] = {}
-        for key, spec in flat.items():
-            own = {name for name in spec if name in keys or name == factor or name.startswith(f"{factor}.")}
-            equal.setdefault(tuple((name, spec[name]) for name in spec if name not in own), []).append(key)
+        own = {name for spec in flat.values() for name in spec if name == factor or name.startswith(f"{factor}.")}
+        own |= set(keys)
+        equal = grouped((tuple(one for one in spec.items() if one[0] not in own), key) for key, spec in flat.items())
         levels: dict[str, dict[Common, Method]] = {}
         for common, alike in equal.items():
             if len({named[key] for key in alike}) > 1:
@@ -103,7 +102,7 @@ def _factors(specs: Iterable[Mapping[str, str]]) -> dict[str, list[str]]:
     return {keys[0] if len(keys) == 1 else factor: keys for factor, keys in found.items()}
 
 
-def _levels(flat: Specs, factor: str, keys: Sequence[str]) -> dict[str, str]:
+def _levels(flat: Mapping[str, Mapping[str, str]], factor: str, keys: Sequence[str]) -> dict[str, str]:
     """Return each method's level: a component's name and its settings that vary under that name, as SPC-2, 4 and 8."""
     found = {}
     for method, spec in flat.items():
@@ -179,38 +178,18 @@ def distributions(inputs: FigureInputs) -> ReportFigure | None:
     )
 
 
-class Change(NamedTuple):
-    """By how much a score differs, in the unit shown, with its interval where there is one."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-    def __str__(self) -> str:
-        span = "" if self.low is None or self.high is None else f" [{self.low:+.2f}, {self.high:+.2f}]"
-        return f"{self.value:+.2f}{span}"
-
-    @property
-    def verdict(self) -> str:
-        if self.low is None or self.high is None or self.low <= 0 <= self.high:
-            return "not settled"
-        return "higher" if self.low > 0 else "lower"
-
-
-def mean_change(values: Sequence[float], *, n_claims: int = 1) -> Change:
+def mean_change(values: Sequence[float], *, n_claims: int = 1) -> Interval:
     """Return the mean over losses with its interval over losses; `n_claims` such intervals hold at once."""
-    found = t_interval(values, level=1 - (1 - LEVEL) / n_claims)
-    return Change(found.mean, found.low, found.high)
+    return t_interval(values, level=1 - (1 - LEVEL) / n_claims)
 
 
-def change_between(inputs: FigureInputs, metric: str, one: Method, other: Method) -> Change:
+def change_between(inputs: FigureInputs, metric: str, one: Method, other: Method) -> Interval:
     """Return by how much `one` is above `other`, from the comparison of the table: all its pairs hold at once."""
-    labels = [method.label.removeprefix(UNFAIR) for method in (one, other)]
-    pair, factor = inputs.table.comparisons[metric].pair(*labels), factor_of(metric)
-    sign = factor if pair.a == labels[0] else -factor
-    if pair.low is None or pair.high is None:
-        return Change(sign * pair.difference)
-    return Change(sign * pair.difference, *sorted((sign * pair.low, sign * pair.high)))
+    first, second = (method.label.removeprefix(UNFAIR) for method in (one, other))
+    pair = inputs.table.comparisons[metric].pair(first, second)
+    sign = factor_of(metric) if pair.a == first else -factor_of(metric)
+    low, high = sorted(sign * end for end in (pair.low, pair.high) if end is not None) or (None, None)
+    return Interval(mean=sign * pair.difference, low=low, high=high, n=pair.n_shared)
 
 
 def effects(inputs: FigureInputs) -> ReportFigure | None:
@@ -233,29 +212,31 @@ def effects(inputs: FigureInputs) -> ReportFigure | None:
             for common in shared
         }
         if len(changes) > 1:
-            values = [change.value for change in changes.values()]
+            values = [change.mean for change in changes.values()]
             changes[f"mean of {len(values)} losses"] = mean_change(values, n_claims=n_pairs * len(found))
         losses |= {owners[common] for common in shared}
         runs |= {run.name for at in (high, low) for common in shared for run in levels[at][common].done}
-        shown, change = _setting_name(name), list(changes.values())[-1]
+        shown, change = (name.partition(".")[2] or name).replace("_", " "), f"{high} instead of {low}"
         ends = (high, low) if n_pairs == 1 else (f"{high} (highest)", f"{low} (lowest)")
-        told.append((change, f"{shown} {ends[0]} instead of {ends[1]}"))
-        items = [item for row, one in enumerate(changes.values()) for item in _whisker(row, one)]
-        title, x = f"{shown}: {high} instead of {low}", f"change of {axis}"
+        told.append((list(changes.values())[-1], f"{shown} {ends[0]} instead of {ends[1]}"))
+        items: list[Line | Points] = []
+        for row, one in enumerate(changes.values()):
+            if one.low is not None and one.high is not None:
+                items.append(Line(x=(one.low, one.high), y=(row, row), dash=SOLID))
+            items.append(Points(x=[one.mean], y=[row], sign="D", size=6, alpha=1))
+        title, x = f"{shown}: {change}", f"change of {axis}"
         drawn.append(Panel(items=items, rows=list(changes), title=title, x=x, has_zero_line=True))
-        rows += [(shown, f"{high} instead of {low}", owner, str(one), one.verdict) for owner, one in changes.items()]
+        rows += [(shown, change, owner, signed(one), side_of(one)) for owner, one in changes.items()]
     if not drawn:
         return None
     over = f"On average over {len(losses)} losses" if len(losses) > 1 else "With this loss"
-    settled = [
-        f"{change} with {what}" for change, what in sorted(told, reverse=True) if change.verdict != "not settled"
-    ]
-    unsettled = "; ".join(f"{what} ({change})" for change, what in told if change.verdict == "not settled")
-    answer = (
-        f"{over}, {axis} changes by {'; by '.join(settled)}." if settled else f"{over}, no change of {axis} is settled"
-    )
-    if unsettled:
-        answer += f" Not settled: {unsettled}." if settled else f": {unsettled}."
+    ordered = sorted(told, key=lambda pair: -pair[0].mean)
+    settled = [f"{signed(one)} with {what}" for one, what in ordered if side_of(one) != "not settled"]
+    unsettled = "; ".join(f"{what} ({signed(one)})" for one, what in told if side_of(one) == "not settled")
+    answer = f"{over}, no change of {axis} is settled: {unsettled}."
+    if settled:
+        more = f" Not settled: {unsettled}." if unsettled else ""
+        answer = f"{over}, {axis} changes by {'; by '.join(settled)}.{more}"
     lines = [max(len(panel.rows) for panel in drawn[i : i + 2]) for i in range(0, len(drawn), 2)]
     return ReportFigure(
         title="What each factor does",
@@ -277,14 +258,3 @@ def _ends(means: Mapping[str, float]) -> tuple[str, str, int]:
         numbers = {float(level): level for level in means}
         return numbers[max(numbers)], numbers[min(numbers)], 1
     return max(means, key=means.__getitem__), min(means, key=means.__getitem__), len(means) * (len(means) - 1) // 2
-
-
-def _setting_name(dotted: str) -> str:
-    return (dotted.partition(".")[2] or dotted).replace("_", " ")
-
-
-def _whisker(row: int, change: Change) -> list[Line | Points]:
-    mark = Points(x=[change.value], y=[row], series=0, sign="D", size=6, alpha=1)
-    if change.low is None or change.high is None:
-        return [mark]
-    return [Line(x=(change.low, change.high), y=(row, row), series=0, dash=SOLID), mark]

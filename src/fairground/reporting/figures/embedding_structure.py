@@ -19,11 +19,11 @@ from dataclasses import replace
 import numpy as np
 
 from fairground.comparison import LEVEL, Interval, correlation_interval, seed_of
-from fairground.reporting import Method, heading, join_names
+from fairground.records import grouped
+from fairground.reporting import Method, arrays_in, axis_of, count, factor_of, heading, join_names, side_of, signed
 from fairground.reporting.drawing import DASHED, DOTTED, SOLID, Line, Panel, Points, Series, panels, series_of
-from fairground.reporting.figure import FigureInputs, ReportFigure, arrays_in, axis_of, count, factor_of
+from fairground.reporting.figure import FigureInputs, ReportFigure
 from fairground.reporting.figures.effects_of_settings import mean_change
-from fairground.reporting.figures.metric_agreement import is_correlated, shown_correlation
 from fairground.reporting.figures.regularisation import MIXED, SWITCHED, also_apart, change_of, with_bases
 
 PAGE_ORDER = {
@@ -70,7 +70,7 @@ def structure(inputs: FigureInputs) -> ReportFigure | None:
             # Runs of one method are alike: they count as one point.
             level, n_points = 1 - (1 - LEVEL) / len(MEASURES), len(set(labels))
             found[title] = correlation_interval(float(np.corrcoef(x, y)[0, 1]), n_points, level=level)
-            r, span = f"{found[title].mean:+.2f}", shown_correlation(found[title])[5:]
+            r, span = f"{found[title].mean:+.2f}", signed(found[title])[5:]
             slope, height = np.polyfit(x, y, 1)
             ends = min(x), max(x)
             items.append(Line(x=ends, y=[slope * end + height for end in ends], series="soft", dash=DASHED, width=1.2))
@@ -79,8 +79,8 @@ def structure(inputs: FigureInputs) -> ReportFigure | None:
     if not rows:
         return None
     ordered = sorted(found, key=lambda title: -abs(found[title].mean))
-    sure = [title for title in ordered if is_correlated(found[title])]
-    told = "; ".join(f"{title} {shown_correlation(found[title])}" for title in ordered)
+    sure = [title for title in ordered if side_of(found[title]) != "not settled"]
+    told = "; ".join(f"{title} {signed(found[title])}" for title in ordered)
     return ReportFigure(
         title="Retrieval against the structure of the training embeddings",
         sentence=f"{axis} on {split} classes against measures of the training embeddings, one point per run, "
@@ -104,9 +104,8 @@ def structure_curves(inputs: FigureInputs) -> ReportFigure | None:
     for measure, title in MEASURES.items():
         lines = []
         for method in reversed(inputs.methods):  # the best on top
-            at: dict[int, list[float]] = {}
-            for epoch in (epoch for run in method.done for epoch in run.epochs if measure in epoch.train):
-                at.setdefault(epoch.epoch, []).append(epoch.train[measure])
+            analysed = (row for run in method.done for row in run.epochs if measure in row.train)
+            at = grouped((row.epoch, row.train[measure]) for row in analysed)
             if len(at) > 1:
                 epochs, values = zip(*sorted(at.items()), strict=True)
                 means = [sum(some) / len(some) for some in values]
@@ -294,12 +293,10 @@ def toy_lines(inputs: FigureInputs) -> ReportFigure | None:
     ]
     data = Panel(items=drawn, title="the lines (test: dotted)", is_map=True)
     (first, base), *others = shares.items()
-    by: dict[str, list[str]] = {}
-    for label, some in others:
-        if apart := [some[seed] - base[seed] for seed in some if seed in base]:
-            change = mean_change(apart, n_claims=len(others))
-            by.setdefault(change.verdict, []).append(f"{label} ({change})")
-    told = [f"{verdict} with {', '.join(labels)}" for verdict, labels in by.items()]
+    apart = {label: [some[seed] - base[seed] for seed in some if seed in base] for label, some in others}
+    changes = {label: mean_change(some, n_claims=len(others)) for label, some in apart.items() if some}
+    sides = grouped((side_of(change), f"{label} ({signed(change)})") for label, change in changes.items())
+    told = [f"{side} with {', '.join(labels)}" for side, labels in sides.items()]
     recalls = {method.label: inputs.scores(method, inputs.habitual) for method in inputs.table.methods}
     return ReportFigure(
         title="Lines on the circle",

@@ -23,12 +23,12 @@ from statistics import fmean
 
 import numpy as np
 
-from fairground.comparison import LEVEL
+from fairground.comparison import LEVEL, Interval
 from fairground.papers import CLASSICS, claimed_gain, claims_on, published_rows, published_years
-from fairground.reporting import UNFAIR, ResultTable, heading
+from fairground.reporting import UNFAIR, ResultTable, axis_of, count, factor_of, heading, side_of, signed
 from fairground.reporting.drawing import DASHED, Bar, Line, Names, Panel, Points, Series, panels
-from fairground.reporting.figure import PRECISION_AT_1, FigureInputs, ReportFigure, axis_of, count, factor_of
-from fairground.reporting.figures.effects_of_settings import Change, mean_change
+from fairground.reporting.figure import PRECISION_AT_1, FigureInputs, ReportFigure
+from fairground.reporting.figures.effects_of_settings import mean_change
 from fairground.reporting.figures.regularisation import change_of
 from fairground.spec import reference_of
 
@@ -36,34 +36,27 @@ PAGE_ORDER = {"over_time": 90, "average_improvement": 94}
 LEAST_LOSSES = 3
 #: not part of the averages, as in the paper: a poor outlier, and the baselines
 EXCLUDED = ("fast_ap", *CLASSICS)
-SETTINGS = ("separated", "concatenated")
 _MOST_METHODS = 20
 
-
 #: one bar: its source, the average in per cent, the methods or papers it is over, and its colour
-AverageGain = tuple[str, Change, str, Series]
+AverageGain = tuple[str, Interval, str, Series]
 
 
 def average_gains_of(inputs: FigureInputs) -> dict[str, list[AverageGain]]:
     """Return the bars over each classic loss that was run, the papers' first."""
     rows = [row for row in published_rows("mlrc2020") if row.dataset == inputs.dataset and row.metric in PRECISION_AT_1]
-    mlrc = {
-        f"MLRC, {setting}": [(row.loss, row.right_value) for row in rows if row.setting == setting]
-        for setting in SETTINGS
-    }
-    here = {"here": _scores_by_loss(inputs.table, inputs.habitual)}
-    if inputs.concatenated is not None:
-        tables = (inputs.table, inputs.concatenated)
-        scores = (_scores_by_loss(table, inputs.habitual) for table in tables)
-        here = {f"here, {setting}": some for setting, some in zip(SETTINGS, scores, strict=True)}
+    settings = {"separated": inputs.table, "concatenated": inputs.concatenated}
+    mlrc = {f"MLRC, {one}": [(row.loss, row.right_value) for row in rows if row.setting == one] for one in settings}
+    here = {f"here, {one}": _scores_by_loss(table, inputs.habitual) for one, table in settings.items() if table}
+    here = here if len(here) > 1 else {"here": here["here, separated"]}
     found: dict[str, list[AverageGain]] = {}
     for baseline in CLASSICS:
         measured, claimed = _averages(here, baseline), claimed_gain(baseline, inputs.dataset)
         if measured:
             found[baseline] = [*_averages(mlrc, baseline), *measured]
             if claimed is not None:
-                of = count(claimed.n_papers, "paper")
-                found[baseline].insert(0, ("papers claim", Change(claimed.value), of, "soft"))
+                bar = Interval(mean=claimed.value, low=None, high=None, n=claimed.n_papers)
+                found[baseline].insert(0, ("papers claim", bar, count(claimed.n_papers, "paper"), "soft"))
     return found
 
 
@@ -100,7 +93,7 @@ def average_improvement(inputs: FigureInputs) -> ReportFigure | None:
     drawn = []
     for baseline, gains in found.items():
         bars = [
-            Bar(row=row, value=gain.value, series=series, alpha=0.6, text=f"{gain.value:+.1f} %")
+            Bar(row=row, value=gain.mean, series=series, alpha=0.6, text=f"{gain.mean:+.1f} %")
             for row, (_, gain, _, series) in enumerate(gains)
         ]
         names, x = [source for source, *_ in gains], "average relative improvement %"
@@ -114,13 +107,13 @@ def average_improvement(inputs: FigureInputs) -> ReportFigure | None:
         height=1.2 + 0.4 * max(map(len, found.values())),
         columns=("over", "source", "average", "of"),
         rows=[
-            (baseline, source, f"{gain} %", over)
+            (baseline, source, f"{signed(gain)} %", over)
             for baseline, gains in found.items()
             for source, gain, over, _ in gains
         ],
         answer=" ".join(
-            f"Over the {baseline} loss the other losses gain on average {gain} % of {heading(inputs.habitual)}"
-            f"{source.removeprefix('here')} ({over}), {gain.verdict}."
+            f"Over the {baseline} loss the other losses gain on average {signed(gain)} % of {heading(inputs.habitual)}"
+            f"{source.removeprefix('here')} ({over}), {side_of(gain)}."
             for baseline, gains in found.items()
             for source, gain, over, _ in gains
             if source.startswith("here")
@@ -146,29 +139,26 @@ def dated_of(inputs: FigureInputs, metric: str) -> list[tuple[int, str, list[flo
     return sorted(best.values())
 
 
-def slope_of(years: Sequence[int], means: Sequence[float]) -> Change:
+def slope_of(years: Sequence[int], means: Sequence[float]) -> Interval:
     """Return the slope of the least-squares line with its t interval; of two points it has none."""
-    x, y = np.array(years, dtype=float), np.array(means)
-    apart = x - x.mean()
+    n, y = len(years), np.array(means)
+    apart = np.array(years, dtype=float) - np.mean(years)
     slope = float((apart @ y) / (apart @ apart))
-    if len(years) < 3:
-        return Change(slope)
+    if n < 3:
+        return Interval(mean=slope, low=None, high=None, n=n)
     from scipy.special import stdtrit
 
     left = y - y.mean() - slope * apart
-    error = float(np.sqrt(left @ left / (len(years) - 2) / (apart @ apart)))
-    half = float(stdtrit(len(years) - 2, (1 + LEVEL) / 2)) * error
-    return Change(slope, slope - half, slope + half)
+    half = float(stdtrit(n - 2, (1 + LEVEL) / 2)) * float(np.sqrt(left @ left / (n - 2) / (apart @ apart)))
+    return Interval(mean=slope, low=slope - half, high=slope + half, n=n)
 
 
 def over_time(inputs: FigureInputs) -> ReportFigure | None:
     metrics = dict.fromkeys([inputs.habitual, *(metric for metric in inputs.table.metrics if metric == "map@r")])
     by_metric = {metric: dated_of(inputs, metric) for metric in metrics}
     dated = by_metric[inputs.habitual]
-    if (
-        len({method.settings.get("loss") for method in inputs.methods}) < LEAST_LOSSES
-        or len({y for y, *_ in dated}) < 2
-    ):
+    n_losses = len({method.settings.get("loss") for method in inputs.methods})
+    if n_losses < LEAST_LOSSES or len({year for year, *_ in dated}) < 2:
         return None
     claims = claims_on(inputs.dataset) if inputs.habitual in PRECISION_AT_1 else []
     marked = (
@@ -183,11 +173,16 @@ def over_time(inputs: FigureInputs) -> ReportFigure | None:
         points = [(loss, year, mean) for (year, loss, _), mean in zip(some, means, strict=True)]
         line, ends = np.polyfit(years, means, 1), (min(years), max(years))
         slope = slope_of(years, means)
-        slopes.append(f"{heading(metric)} by {slope} points, {slope.verdict}")
+        slopes.append(f"{heading(metric)} by {signed(slope)} points, {side_of(slope)}")
         items: list[Line | Points | Names] = [
             Line(x=ends, y=np.polyval(line, ends).tolist(), dash=DASHED, width=1.5),
             Points(
-                x=[x for _, x, *_ in marks], y=[y for *_, y, _ in marks], series=1, sign="o", size=5, is_hollow=True
+                x=[one.year for one in shown],
+                y=[one.value for one in shown],
+                series=1,
+                sign="o",
+                size=5,
+                is_hollow=True,
             ),
             Points(x=years, y=means, sign="D", size=7, alpha=1),
             Names(marks=[*((*point, "ink") for point in points), *marks]),

@@ -14,14 +14,14 @@ Paper
 """
 
 from collections.abc import Sequence
-from itertools import chain
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairground.comparison import Interval, correlation_interval, join_words
-from fairground.reporting import UNFAIR, FigureInputs, ReportFigure, arrays_in, count, heading, shorten
+from fairground.comparison import correlation_interval, join_words
+from fairground.records import grouped
+from fairground.reporting import UNFAIR, FigureInputs, ReportFigure, arrays_in, count, heading, shorten, signed
 from fairground.reporting.drawing import N_SERIES, Line, Palette, Panel, Points, bars_and_marks, panels
 from fairground.spec.metric_names import goodness, is_share
 
@@ -95,7 +95,7 @@ def correlations(inputs: FigureInputs) -> ReportFigure | None:
         at: correlation_interval(float(r), len(inputs.methods)) for at, r in np.ndenumerate(matrix) if not np.isnan(r)
     }
     i, j = min(pairs, key=lambda at: pairs[at].mean, default=(0, 0))
-    weakest = f" {names[i]} and {names[j]} agree least: r = {shown_correlation(pairs[i, j])}." if i != j else ""
+    weakest = f" {names[i]} and {names[j]} agree least: r = {signed(pairs[i, j])}." if i != j else ""
 
     def draw(figure: "Figure", palette: Palette) -> None:
         from matplotlib.patches import Rectangle
@@ -126,19 +126,10 @@ def correlations(inputs: FigureInputs) -> ReportFigure | None:
         height=1.4 + 0.42 * len(names),
         columns=("metric", *names),
         rows=[
-            (name, *(shown_correlation(pairs[at]) if (at := (i, j)) in pairs else None for j in range(len(names))))
+            (name, *(signed(pairs[at]) if (at := (i, j)) in pairs else None for j in range(len(names))))
             for i, name in enumerate(names)
         ],
     )
-
-
-def shown_correlation(found: Interval) -> str:
-    span = "" if found.low is None or found.high is None else f" [{found.low:+.2f}, {found.high:+.2f}]"
-    return f"{found.mean:+.2f}{span}"
-
-
-def is_correlated(found: Interval) -> bool:
-    return found.low is not None and found.high is not None and not found.low <= 0 <= found.high
 
 
 def metrics_apart(inputs: FigureInputs) -> ReportFigure | None:
@@ -184,13 +175,11 @@ def lag_one(scores: Sequence[float]) -> float | None:
 
 
 def autocorrelation(inputs: FigureInputs) -> ReportFigure | None:
-    by_metric: dict[str, list[float]] = {}
+    found = []
     for run in [run for run in inputs.folds if run.state == "done"] or inputs.done:
-        epochs = [row.validation for row in run.epochs if row.epoch > 0]
-        for metric in dict.fromkeys(chain.from_iterable(epochs)):
-            r = lag_one([scores[metric] for scores in epochs if metric in scores])
-            if r is not None:
-                by_metric.setdefault(metric, []).append(r)
+        scores = grouped(one for row in run.epochs if row.epoch > 0 for one in row.validation.items())
+        found += [(metric, lag_one(values)) for metric, values in scores.items()]
+    by_metric = grouped((metric, r) for metric, r in found if r is not None)
     most = max(map(len, by_metric.values()), default=0)
     if len(by_metric) < 2 or most < 2:
         return None

@@ -10,8 +10,10 @@ from dataclasses import replace
 from statistics import fmean, stdev
 
 from fairground.comparison import join_words
-from fairground.reporting import FigureInputs, Method, ReportFigure, axis_of, count, heading, join_names
+from fairground.records import grouped
+from fairground.reporting import Method, axis_of, count, heading, join_names, side_of, signed
 from fairground.reporting.drawing import DASHED, SOLID, Bar, Line, Panel, Points, Series, panels, series_of
+from fairground.reporting.figure import FigureInputs, ReportFigure
 from fairground.reporting.figures.effects_of_settings import change_between, mean_change
 from fairground.spec import differing
 
@@ -68,30 +70,31 @@ def mixup(inputs: FigureInputs) -> ReportFigure | None:
 
 def _with_and_without(inputs: FigureInputs, change: str, title: str, number: str) -> ReportFigure | None:
     """Methods without and with a change: the score, and the decay of the training embeddings where it was measured."""
+    metric, changed = inputs.habitual, with_bases(inputs, change)
     pairs: dict[str, tuple[Method, Method]] = {}
-    changed = with_bases(inputs, change)
     for method, base in changed:
-        if base is not None and base.label not in pairs and inputs.scores(method, inputs.habitual):
+        if base is not None and base.label not in pairs and inputs.scores(method, metric):
             pairs[base.label] = (base, method)
-    metric = inputs.habitual
-    found = {axis_of(metric): {label: [inputs.scores(one, metric) for one in pair] for label, pair in pairs.items()}}
+    axis = axis_of(metric)
+    found = {axis: {label: [inputs.scores(one, metric) for one in pair] for label, pair in pairs.items()}}
     for name, symbol in DECAYS.items():
         found[symbol] = {label: [one.values(name, "train") for one in pair] for label, pair in pairs.items()}
     known = {name: rows for name, rows in found.items() if rows and all(all(row) for row in rows.values())}
     if not known:
         return None
-    scores = [values for row in found[axis_of(metric)].values() for values in row]
+    scores = [values for row in found[axis].values() for values in row]
     best = ", of several strengths the best" if len(changed) > len(pairs) else ""
     score, *decays = (_paired_bars(rows, (1, 2), name) for name, rows in known.items())
-    score = replace(score, x=f"{axis_of(metric)} (axis cut off)", x_range=cut_axis(scores))
-    means = [
-        f"{heading(metric) if name not in DECAYS.values() else name} by "
-        f"{mean_change([fmean(with_it) - fmean(without) for without, with_it in rows.values()])}"
-        f"{' points' if name.endswith(' %') else ''}"
-        for name, rows in known.items()
-    ]
+    score = replace(score, x=f"{axis} (axis cut off)", x_range=cut_axis(scores))
+    changes = []
+    for name, rows in known.items():
+        mean = mean_change([fmean(with_it) - fmean(without) for without, with_it in rows.values()])
+        shown = name if name in DECAYS.values() else heading(metric)
+        changes.append(f"{shown} by {signed(mean)}{' points' if name.endswith(' %') else ''}")
     over = f" on average over {len(pairs)} methods" if len(pairs) > 1 else ""
-    told = f"{_DOING[change]} changes {join_words(means)}{over}."
+    told = f"{_DOING[change]} changes {join_words(changes)}{over}."
+    sides = grouped((side_of(change_between(inputs, metric, *pair[::-1])), label) for label, pair in pairs.items())
+    single = "; ".join(f"{side} for {join_names(labels)}" for side, labels in sides.items())
     more = f"{f' {told}' if best else ''}{' Intervals are over methods, at 95 %.' if over else ''}"
     return ReportFigure(
         title=title,
@@ -102,28 +105,20 @@ def _with_and_without(inputs: FigureInputs, change: str, title: str, number: str
         height=1.5 + 0.6 * len(pairs),
         columns=("method", *(f"{name}, {how}" for name in known for how in ("without", "with"))),
         rows=[(label, *(fmean(values) for rows in known.values() for values in rows[label])) for label in pairs],
-        answer="" if best else f"{told} {_one_by_one(inputs, pairs)}",
+        answer="" if best else f"{told} Method by method, {heading(metric)} with it is {single}.",
     )
-
-
-def _one_by_one(inputs: FigureInputs, pairs: Mapping[str, tuple[Method, Method]]) -> str:
-    by: dict[str, list[str]] = {}
-    for label, (base, method) in pairs.items():
-        by.setdefault(change_between(inputs, inputs.habitual, method, base).verdict, []).append(label)
-    single = "; ".join(f"{verdict} for {join_names(labels)}" for verdict, labels in by.items())
-    return f"Method by method, {heading(inputs.habitual)} with it is {single}."
 
 
 def also_apart(pairs: Mapping[str, tuple[Method, Method]]) -> str:
     """Return in what methods with and without differ besides, as SNR by its zero-mean term."""
-    told = []
-    for label, (base, method) in pairs.items():
-        for key in differing([base.settings, method.settings]):
+    told = ""
+    for label, both in pairs.items():
+        for key in differing(one.settings for one in both):
             if key.partition(".")[0] not in ("miner", "regulariser"):
-                without, with_it = (one.settings.get(key, "none") for one in (base, method))
+                without, with_it = (one.settings.get(key, "none") for one in both)
                 erratum = "; erratum E25" if key == "loss.zero_mean_weight" else ""
-                told.append(f" {label} differs in {key} too: {without} without, {with_it} with{erratum}.")
-    return "".join(told)
+                told += f" {label} differs in {key} too: {without} without, {with_it} with{erratum}."
+    return told
 
 
 def cut_axis(scores: Sequence[Sequence[float]]) -> tuple[float, float]:
@@ -174,7 +169,7 @@ def p_switch(inputs: FigureInputs) -> ReportFigure | None:
             level = (fmean(without), fmean(without))
             items.append(Line(x=(min(ps), max(ps)), y=level, series=series, dash=DASHED, width=1.4))
             change = change_between(inputs, inputs.habitual, by_p[top], base)
-            told[-1] += f"; against no switching that is {change}, {change.verdict}"
+            told[-1] += f"; against no switching that is {signed(change)}, {side_of(change)}"
             n_runs += len(without)
         keys.append((label, series))
         rows += [(label, f"{p:g}", mean, len(curve[p])) for p, mean in zip(ps, means, strict=True)]
