@@ -150,7 +150,7 @@ def test_a_model_of_a_search_goes_through_its_trials():
     assert mean == pytest.approx(surface.scores, abs=3)
     far, wide = surface.at(surface.points + 5)
     assert (far.tolist(), (wide > spread.max()).all()) == ([pytest.approx(surface.scores.mean(), abs=3)] * 9, True)
-    assert surface.given("optimiser.loss_lr", np.array([0, 0.5, 1])) == pytest.approx([1e-4, 1e-2, 1])
+    assert surface.given(1, np.array([0, 0.5, 1])) == pytest.approx([1e-4, 1e-2, 1])
     assert search_surfaces.Surface.of(some[:4], True) is None
     assert search_surfaces.Surface.of([({"loss.form": "x"}, 1.0)] * 9, True) is None
 

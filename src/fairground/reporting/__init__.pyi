@@ -72,7 +72,6 @@ from fairground.reporting.headings_and_units import shorten
 from fairground.reporting.headings_and_units import show
 from fairground.reporting.headings_and_units import show_interval
 from fairground.reporting.headings_and_units import size
-from fairground.reporting.headings_and_units import small_p
 from fairground.reporting.headings_and_units import squeeze
 from fairground.reporting.headings_and_units import unit
 from fairground.reporting.headings_and_units import with_unit
@@ -280,7 +279,6 @@ __all__ = [
     "sign_of",
     "signed",
     "size",
-    "small_p",
     "squeeze",
     "study_card",
     "svg_for_page",

@@ -47,10 +47,6 @@ def squeeze(name: str, width: int) -> str:
     return flat if len(flat) <= width else f"{flat[: width - 1 - tail]}…{flat[-tail:]}"
 
 
-def small_p(p: float) -> str:
-    return "below 0.001" if p < 0.001 else f"{p:.2g}"
-
-
 def duration(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"

@@ -1,8 +1,6 @@
 """One self-contained page: the question, the headline, and everything a reader needs to check it.
 
-A section is about the runs of one data set under one protocol. The file opens from a disk, a mail or a web server,
-makes no requests, and runs one short script that sorts and filters tables and makes maps interactive. The templates
-escape every name, and the page's policy allows only that script.
+A section is about the runs of one data set under one protocol.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,18 +12,18 @@ from fairground.comparison import COMPARED, Generality, is_under, join_folds
 from fairground.errors import DataError, InputError, require
 from fairground.files import read_json
 from fairground.papers import compare_with_published, ensemble_protocol, repeats_of
-from fairground.records.record import RunRecord, one_of_each_spec
-from fairground.reporting import clean, confidence_of, duration, panels, sentences, shorten, table_formats, write_figure
-from fairground.reporting.class_scores import ClassScores
+from fairground.records import RunRecord, one_of_each_spec
+from fairground.reporting import ClassScores, clean, confidence_of, duration, panels, read_gallery, sentences, shorten
+from fairground.reporting.drawing import write_figure
 from fairground.reporting.figure import FigureInputs, figures_of
 from fairground.reporting.figures.embedding_map import maps_of
 from fairground.reporting.figures.scores_and_ranks import curve_panel, curves_of, score_panel
-from fairground.reporting.gallery_pictures import read_gallery
 from fairground.reporting.page_templates import render, write_page
 from fairground.reporting.result_table import UNFAIR, ResultTable, TableRow
 from fairground.reporting.run_set import RunSet, SectionKey, collected, leave_out, names_of_joined
+from fairground.reporting.table_formats import caption
 from fairground.reporting.tables_over_datasets import OverTables, over_tables_if_any
-from fairground.spec.run_names import flatten, shared
+from fairground.spec import flatten, shared
 
 #: galleries beyond this many characters are left out, and the page says so
 _GALLERY_BUDGET = 6_000_000
@@ -141,7 +139,7 @@ def _section(anchor: str, inputs: FigureInputs, others: Mapping[SectionKey, Figu
         "protocol": protocol,
         "models": models,
         "table": table,
-        "caption": table_formats.caption(table),
+        "caption": caption(table),
         "question": sentences.question_of(table, inputs.dataset, models),
         "headline": (headline or sentences.headline_of(table, unfair=unfair, generality=generality))
         + (beside if table.rows and table.imported else ""),
@@ -279,15 +277,15 @@ def read_audit(path: Path) -> dict[str, Any]:
         raise DataError(f"{hint} ({error})") from error
     require("n_images" in data, hint, DataError)
     counts = {"images": str(data["n_images"]), "classes": str(data.get("n_classes", "?"))}
-    for name, parts in _mapping(data, "parts").items():
+    for name, parts in (data.get("parts") or {}).items():
         counts[clean(str(name))] = f"{' / '.join(map(str, parts))} images / classes"
     for key, word in (("class_sizes", "images per class"), ("image_sizes", "image sizes")):
-        if sizes := _mapping(data, key):
+        if sizes := data.get(key):
             shown = {name: f"{x:g}" if isinstance(x, int | float) else str(x) for name, x in sizes.items()}
             counts[word] = ", ".join(f"{_AUDIT_NAMES.get(name, name)} {value}" for name, value in shown.items())
     counts["unreadable"] = str(data.get("unreadable", "?"))
     for key, word in (("duplicates", "exact copies"), ("near_duplicates", "near copies")):
-        if copies := _mapping(data, key):
+        if copies := data.get(key):
             numbers = {name: value for name, value in copies.items() if isinstance(value, int)}
             counts[word] = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in numbers.items())
     if data.get("is_closed_set"):
@@ -297,8 +295,3 @@ def read_audit(path: Path) -> dict[str, Any]:
         "counts": {name: shorten(text, 200) for name, text in counts.items()},
         **{key: [shorten(str(text), 500) for text in data.get(key) or ()] for key in ("failures", "notes")},
     }
-
-
-def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = data.get(key)
-    return found if isinstance(found, Mapping) else {}

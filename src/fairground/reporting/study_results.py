@@ -1,36 +1,22 @@
 """The results of a study as text, JSON and a page: a table per data set, with folds separated and joined."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from fairground import papers, reporting, studies
 from fairground.comparison import Interval, join_folds, seed_of
 from fairground.errors import InputError, require
-from fairground.papers.reproduction import without_fold
-from fairground.records import RunRecord, Store
-from fairground.reporting import (
-    MethodComparer,
-    ResultTable,
-    build_page,
-    comparison_text,
-    figures_of,
-    inputs_of,
-    table_formats,
-    with_unit,
-)
-from fairground.reporting.run_set import (
-    RunSet,
-    SectionKey,
-    methods_of,
-    names_of_joined,
-    section_key,
-    with_ensembles_apart,
-)
+from fairground.records import RunRecord, Store, grouped
+from fairground.reporting import RunSet, SectionKey, names_of_joined, section_key, table_formats, with_ensembles_apart
 from fairground.spec import StudySpec, canonical_json, declared_metric, load_study, study_names
-from fairground.studies import JobResult, Trial, begun_hint, counts, find_begun, folder_of, results_so_far
-from fairground.studies.search_analysis import expected_best, importance, on_bounds
+
+if TYPE_CHECKING:
+    from fairground.reporting import ResultTable
+    from fairground.studies import JobResult, Trial
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,24 +31,24 @@ class StudyTable:
     names: Mapping[str, str]
 
     @cached_property
-    def table(self) -> ResultTable:
+    def table(self) -> "ResultTable":
         joined = join_folds(self.records)
         names = names_of_joined(self.records, joined, self.names)
-        return ResultTable.from_records(joined, names=names, study=self.study)
+        return reporting.ResultTable.from_records(joined, names=names, study=self.study)
 
     def text(self, *, width: int | None = None) -> str:
         is_compared = self.table.comparisons and self.study.kind != "toy"
-        further = "".join(f"{line}\n" for line in comparison_text.reservations(self.table)) if is_compared else ""
+        further = "".join(f"{line}\n" for line in reporting.reservations(self.table)) if is_compared else ""
         shown = table_formats.text(self.table.shown(), width=width)
         return f"{table_formats.folded(self.title, width)}\n{shown}{table_formats.folded(further, width)}"
 
 
-def tables_of(results: Sequence[JobResult]) -> list[StudyTable]:
+def tables_of(results: Sequence["JobResult"]) -> list[StudyTable]:
     """Return the tables of a study: for each data set separated and, where folds were joined, concatenated."""
     tables = []
-    for label in dict.fromkeys(result.job.data.label for result in results):
-        some = [result for result in results if result.job.data.label == label]
-        n_folds = len(some[0].job.study.folds.used)
+    for label, some in grouped((result.job.data.label, result) for result in results).items():
+        study = some[0].job.study
+        n_folds = len(study.folds.used)
         titles = {
             False: f"{label}, separated: the mean over {n_folds} fold models of a repeat" if n_folds > 1 else label,
             True: f"{label}, concatenated: the {n_folds} fold models of a repeat joined into one",
@@ -70,29 +56,29 @@ def tables_of(results: Sequence[JobResult]) -> list[StudyTable]:
         for is_joined, title in titles.items():
             runs = {one.job.method.label: one.joined if is_joined else _separated(one) for one in some}
             names = {record.method: method for method, found in runs.items() for record in found}
-            kept = tuple(record for found in runs.values() for record in found)
-            if kept:
-                study = some[0].job.study
+            if kept := tuple(record for found in runs.values() for record in found):
                 table = StudyTable(study=study, title=title, data=label, is_joined=is_joined, records=kept, names=names)
                 tables.append(table)
     return tables
 
 
 def results_text(
-    results: Sequence[JobResult], *, home: Path, width: int | None = None, tables: Sequence[StudyTable] | None = None
+    results: Sequence["JobResult"], *, home: Path, width: int | None = None, tables: Sequence[StudyTable] | None = None
 ) -> str:
     """Return the tables of a study, its answer, what was selected, and warnings, in lines of at most `width` signs."""
     lines = [found.text(width=width) for found in (tables_of(results) if tables is None else tables)]
     runs = from_study(results, home=home, title="")
     is_answered = runs.study is not None and runs.study.kind != "ranking" and runs.records
-    for (data, _), inputs in (inputs_of(runs) if is_answered else {}).items():
-        answers = [figure.answer for figure in figures_of(inputs) if figure.is_answer and figure.answer]
+    for (data, _), inputs in (reporting.inputs_of(runs) if is_answered else {}).items():
+        answers = [figure.answer for figure in reporting.figures_of(inputs) if figure.is_answer and figure.answer]
         lines += [table_formats.folded(f"{data}: {answer}", width) for answer in answers]
     lines += [table_formats.folded(line, width) for result in results for line in _search_lines(result)]
     return "\n".join(lines) + "\n"
 
 
-def results_plain(results: Sequence[JobResult], *, tables: Sequence[StudyTable] | None = None) -> list[dict[str, Any]]:
+def results_plain(
+    results: Sequence["JobResult"], *, tables: Sequence[StudyTable] | None = None
+) -> list[dict[str, Any]]:
     tables = tables_of(results) if tables is None else tables
     found = []
     for result in results:
@@ -113,13 +99,13 @@ def results_plain(results: Sequence[JobResult], *, tables: Sequence[StudyTable] 
             {
                 "data": job.data.label,
                 "method": job.method.label,
-                "trials": counts(result.trials),
+                "trials": studies.counts(result.trials),
                 "seconds": round(sum(trial.seconds for trial in result.trials), 1),
                 "settings": dict(selected.settings) if selected else None,
                 "validation": selected.score if selected else None,
-                "importance": importance(ranges, result.trials),
-                "expected_best": expected_best(result.trials),
-                "on_bounds": on_bounds(ranges, selected.settings) if selected else [],
+                "importance": studies.importance(ranges, result.trials),
+                "expected_best": studies.expected_best(result.trials),
+                "on_bounds": studies.on_bounds(ranges, selected.settings) if selected else [],
                 **scores,
             }
         )
@@ -127,7 +113,7 @@ def results_plain(results: Sequence[JobResult], *, tables: Sequence[StudyTable] 
 
 
 def intervals_of(
-    measured: Sequence[tuple[JobResult, Mapping[str, Sequence[Mapping[str, float]]]]],
+    measured: Sequence[tuple["JobResult", Mapping[str, Sequence[Mapping[str, float]]]]],
 ) -> dict[tuple[str, str], dict[str, Interval]]:
     """Return the interval of each job's mean, by job, way of measuring and metric, from the model of the tables.
 
@@ -135,8 +121,7 @@ def intervals_of(
     """
     found: dict[tuple[str, str], dict[str, Interval]] = {}
     for table in (table for table in tables_of([result for result, _ in measured]) if not table.is_joined):
-        joined = join_folds(table.records)
-        comparer = MethodComparer(methods_of(joined, names_of_joined(table.records, joined, table.names)))
+        comparer = reporting.MethodComparer(table.table.methods)
         some = [(result, scores) for result, scores in measured if result.job.data.label == table.data]
         for way, metric in dict.fromkeys((w, m) for _, scores in some for w, each in scores.items() for m in each[0]):
             values = {
@@ -151,19 +136,18 @@ def intervals_of(
             values = {label: by_seed for label, by_seed in values.items() if by_seed}
             compared = comparer.compare(metric, values, is_higher=is_higher, is_planned=False)
             for result, _ in some:
-                span = compared.interval(result.job.method.label)
-                if span is not None:
+                if span := compared.interval(result.job.method.label):
                     found.setdefault((result.job.label, way), {})[metric] = span
     return found
 
 
-def write_study_page(results: Sequence[JobResult], *, title: str, home: Path, out: Path) -> Path | None:
+def write_study_page(results: Sequence["JobResult"], *, title: str, home: Path, out: Path) -> Path | None:
     """Write the page of a study and return its path; None when no final run has a record."""
     runs = from_study(results, home=home, title=title)
-    return build_page(runs, out=out) if runs.records else None
+    return reporting.build_page(runs, out=out) if runs.records else None
 
 
-def from_study(results: Sequence[JobResult], *, home: Path, title: str) -> RunSet:
+def from_study(results: Sequence["JobResult"], *, home: Path, title: str) -> RunSet:
     """Return the final runs of a study under its methods' names, concatenated models too, with its searches."""
     records: list[RunRecord] = []
     names: dict[str, str] = {}
@@ -175,14 +159,10 @@ def from_study(results: Sequence[JobResult], *, home: Path, title: str) -> RunSe
         if result.trials and result.runs:
             trials.setdefault(section_key(result.runs[0]), {})[result.job.method.label] = result.trials
     study = results[0].job.study if results else None
-    return replace(
-        RunSet.in_home(records, home, names=names, title=title),
-        trials=trials,
-        study=study,
-    )
+    return replace(RunSet.in_home(records, home, names=names, title=title), trials=trials, study=study)
 
 
-def _separated(result: JobResult) -> list[RunRecord]:
+def _separated(result: "JobResult") -> list[RunRecord]:
     """Return the runs of every repeat; of a repeat that lost a fold only the unfinished runs."""
     n_folds = len(result.job.study.folds.used)
     kept: list[RunRecord] = []
@@ -192,21 +172,20 @@ def _separated(result: JobResult) -> list[RunRecord]:
     return kept
 
 
-def _search_lines(result: JobResult) -> list[str]:
+def _search_lines(result: "JobResult") -> list[str]:
     label = result.job.label
     lines = []
     if result.trials:
-        states = {state: n for state, n in counts(result.trials).items() if n}
+        states = {state: n for state, n in studies.counts(result.trials).items() if n}
         shown = "" if set(states) == {"done"} else f" ({', '.join(f'{n} {state}' for state, n in states.items())})"
         seconds = sum(trial.seconds for trial in result.trials)
-        n = len(result.trials)
-        lines.append(f"{label}: {n} trial{'' if n == 1 else 's'}{shown}, {seconds:.0f} s")
+        lines.append(f"{label}: {reporting.count(len(result.trials), 'trial')}{shown}, {seconds:.0f} s")
     if result.selected is None:
         return [*lines, f"{label}: no trial finished, so there is nothing to repeat"]
     if result.selected.trial is not None:
         settings = ", ".join(f"{key}={value}" for key, value in result.selected.settings.items())
         metric, score = result.job.study.selection.metric, result.selected.score
-        shown = "" if score is None else f", validation {metric} {with_unit(metric, score)}"
+        shown = "" if score is None else f", validation {metric} {reporting.with_unit(metric, score)}"
         lines.append(f"  trial {result.selected.trial} selected{shown}: {settings}")
     return [*lines, *(f"  warning: not joined: {word}" for word in dict.fromkeys(result.complaints))]
 
@@ -223,15 +202,15 @@ def find_runs(names: Sequence[str], home: Path) -> RunSet:
 
 def _of_study(name: str, home: Path) -> RunSet:
     """Return the finished runs of a study whose selection is over, with its joined models."""
-    study = find_begun(home, name)
-    if study is None and name in study_names() and folder_of(load_study(name), home).spec.exists():
+    study = studies.find_begun(home, name)
+    if study is None and name in study_names() and studies.folder_of(load_study(name), home).spec.exists():
         study = load_study(name)  # made of the same runs as another, which was begun
-    hint = begun_hint(home, name)
+    hint = studies.begun_hint(home, name)
     require(study is not None, f"no study or run '{name}' in {home}.{hint} `fairground list runs` lists them.")
     assert study is not None
     ensembles = [record for record in Store(home).records() if "ensemble" in record.spec]
     results = []
-    for result in results_so_far(study, home=home):
+    for result in studies.results_so_far(study, home=home):
         keys = {_repeat(run) for run in result.runs}
         results.append(replace(result, joined=tuple(one for one in ensembles if _repeat(one) in keys)))
     runs = from_study(results, home=home, title=study.question or study.name)
@@ -241,14 +220,10 @@ def _of_study(name: str, home: Path) -> RunSet:
 
 
 def _is_run(store: Store, name: str) -> bool:
-    if store.names(method=name):
-        return True
-    try:
-        store.resolve(name)
-    except InputError:
-        return False
-    return True
+    with suppress(InputError):
+        return bool(store.names(method=name) or store.resolve(name))
+    return False
 
 
 def _repeat(record: RunRecord) -> str:
-    return canonical_json({**without_fold(record.spec), "ensemble": None})
+    return canonical_json({**papers.without_fold(record.spec), "ensemble": None})

@@ -14,10 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fairground.errors import DataError
-from fairground.records import RunFolder, read_arrays
-from fairground.reporting import leave_out, shorten, squeeze
+from fairground.records import RunFolder
+from fairground.reporting import FigureInputs, ReportFigure, arrays_in, leave_out, shorten, squeeze
 from fairground.reporting.drawing import N_SERIES, Panel, Points, panels
-from fairground.reporting.figure import FigureInputs, ReportFigure, arrays_in
 
 PAGE_ORDER = {"embedding_map": 120}
 _MOST_MAPS = 4
@@ -104,8 +103,7 @@ def _map(label: str, folder: RunFolder) -> EmbeddingMap | None:
     # Points with a picture last: they are on top and can be pointed at.
     chosen = np.concatenate([plain, pictured])
     places, share = _axes(vectors, chosen)
-    columns = (*places.T.tolist(), labels[chosen].tolist(), rows[chosen].tolist())
-    points = tuple(map(Point, *columns))
+    points = tuple(map(Point, *places.T.tolist(), labels[chosen].tolist(), rows[chosen].tolist()))
     shown = {point.klass for point in points}
     return EmbeddingMap(
         label=label,
@@ -123,36 +121,25 @@ def _evenly(n: int, most: int) -> np.ndarray:
 
 def _pictured(folder: RunFolder, labels: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, dict[int, str]]:
     """Return which embeddings have a picture in the gallery, and the class names the gallery knows."""
-    try:
-        gallery = read_arrays(folder.gallery, ["rows", "labels"])
-    except DataError:  # no gallery, or one that does not say which images it shows
-        return np.zeros(0, dtype=int), {}
     place = {row: i for i, row in enumerate(rows.tolist())}
-    shown = zip(gallery["rows"].ravel().tolist(), gallery["labels"].ravel().tolist(), strict=True)
+    arrays = arrays_in(folder.gallery, ["rows", "labels"]) or (np.zeros(0), np.zeros(0))
+    shown = zip(*(array.ravel().tolist() for array in arrays), strict=True)
     known = {place[row]: shorten(str(name), 60) for row, name in shown if row in place}
     names = {int(labels[i]): name for i, name in known.items()}
-    try:
-        every = read_arrays(folder.gallery, ["class_names"])["class_names"]
+    for every in arrays_in(folder.gallery, ["class_names"]) or ():
         present = [label for label in np.unique(labels).tolist() if 0 <= label < len(every)]
         names |= {label: shorten(str(every[label]), 60) for label in present}
-    except DataError:  # the gallery lists no classes
-        pass
     return np.array(list(known), dtype=int), names
 
 
 def _axes(vectors: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, float]:
     """Return the chosen rows' places in the unit square, and the share of variance the two axes carry."""
-
-    def unit(rows: np.ndarray) -> np.ndarray:
-        some = rows.astype(np.float64)
-        scaled: np.ndarray = some / np.maximum(np.linalg.norm(some, axis=1, keepdims=True), 1e-12)
-        return scaled
-
-    sample = unit(vectors[_evenly(len(vectors), _MOST_FITTED)])
-    centre = sample.mean(0)
+    both = (vectors[rows].astype(np.float64) for rows in (_evenly(len(vectors), _MOST_FITTED), chosen))
+    fitted, shown = (some / np.maximum(np.linalg.norm(some, axis=1, keepdims=True), 1e-12) for some in both)
+    centre = fitted.mean(0)
     # The small matrix has the same axes as all rows, and is much faster.
-    variances, axes = np.linalg.eigh((sample - centre).T @ (sample - centre))
-    flat = (unit(vectors[chosen]) - centre) @ axes[:, :-3:-1]
+    variances, axes = np.linalg.eigh((fitted - centre).T @ (fitted - centre))
+    flat = (shown - centre) @ axes[:, :-3:-1]
     low, reach = flat.min(0), max(float(np.ptp(flat, axis=0).max()), 1e-12)
     # One scale for both axes, so that distances on the map can be compared; the shorter side is centred.
     places = (flat - low) / reach + (1 - np.ptp(flat, axis=0) / reach) / 2

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairground.comparison import over_datasets
+from fairground.records import grouped
 from fairground.reporting import UNFAIR, FigureInputs, ReportFigure, ResultTable, axis_of, count, factor_of
 from fairground.reporting.drawing import SOLID, Bar, Line, Palette, Panel, Points, panels, series_of, write
 from fairground.reporting.headings_and_units import (
@@ -28,9 +29,8 @@ from fairground.reporting.headings_and_units import (
     show,
     show_interval,
     size,
-    small_p,
     squeeze,
-    unit,
+    with_unit,
 )
 
 if TYPE_CHECKING:
@@ -51,16 +51,12 @@ def score_panel(table: ResultTable) -> Panel:
     """Return a row per method by the metric of selection; from zero unless differences are small beside the values."""
     metric, factor = table.primary, factor_of(table.primary)
     cells = [(row.label, series_of(rank), row.cells[metric]) for rank, row in enumerate(table.rows) if row.cells]
-    known = [(label, series, cell, cell.interval) for label, series, cell in cells if cell.interval is not None]
+    known = [(label, series, cell.values, cell.interval) for label, series, cell in cells if cell.interval is not None]
     drawn = []
-    for label, series, cell, interval in known[:MOST_BARS]:
-        n = len(cell.values)
-        shown = (
-            cell.values
-            if n <= MOST_DOTS
-            else np.sort(cell.values)[np.linspace(0, n - 1, MOST_DOTS).round().astype(int)]
-        )
-        drawn.append((label, series, interval, [factor * float(value) for value in shown]))
+    for label, series, every, interval in known[:MOST_BARS]:
+        places = np.linspace(0, len(every) - 1, MOST_DOTS).round().astype(int)
+        dots = every if len(every) <= MOST_DOTS else np.sort(every)[places]
+        drawn.append((label, series, interval, [factor * float(value) for value in dots]))
     values = [value for *_, runs in drawn for value in runs]
     is_wide = bool(values) and min(values) >= 0 and max(values) - min(values) >= _VISIBLE * max(values)
     is_from_zero, most = len(known) == 1 or is_wide, max(values, default=1.0)
@@ -77,7 +73,7 @@ def score_panel(table: ResultTable) -> Panel:
         # Below the line, where neither the interval nor the mean hides them.
         items.append(Points(x=runs, y=[row + 0.24] * len(runs), series=series, sign="o", size=4.5, alpha=0.6))
         items.append(Points(x=[mean], y=[row], series=series, sign="D", size=6.5, alpha=1, text=text))
-    is_thinned = any(len(cell.values) > MOST_DOTS for _, _, cell, _ in known)
+    is_thinned = any(len(every) > MOST_DOTS for _, _, every, _ in known)
     some_runs = f"; {MOST_DOTS} runs per method drawn" if is_thinned else ""
     some_methods = f"; the first {MOST_BARS} of {len(known)} methods drawn" if len(known) > MOST_BARS else ""
     return Panel(
@@ -111,13 +107,11 @@ def curves_of(table: ResultTable) -> dict[str, Line]:
     metric, factor = table.primary, factor_of(table.primary)
     found = {}
     for rank, row in enumerate(table.rows):
-        at: dict[int, list[float]] = {}
-        for epoch in (epoch for record in row.method.records for epoch in record.epochs):
-            if metric in epoch.validation:
-                at.setdefault(epoch.epoch, []).append(factor * epoch.validation[metric])
+        epochs = (epoch for record in row.method.records for epoch in record.epochs if metric in epoch.validation)
+        at = grouped((epoch.epoch, factor * epoch.validation[metric]) for epoch in epochs)
         if len(at) > 1:
-            epochs, values = zip(*sorted(at.items()), strict=True)
-            line = Line(x=epochs, y=tuple(map(fmean, values)), series=series_of(rank), width=0.8, alpha=0.45)
+            places, values = zip(*sorted(at.items()), strict=True)
+            line = Line(x=places, y=tuple(map(fmean, values)), series=series_of(rank), width=0.8, alpha=0.45)
             if line.series is not None:
                 low, high = tuple(map(min, values)), tuple(map(max, values))
                 line = replace(line, width=2.0, alpha=1.0, low=low, high=high)
@@ -127,9 +121,8 @@ def curves_of(table: ResultTable) -> dict[str, Line]:
 
 def curve_panel(table: ResultTable) -> Panel:
     lines = list(curves_of(table).values())[::-1]  # the best on top
-    return Panel(
-        items=lines, x="epoch", y=f"{axis_of(table.primary)} on validation classes", margin=0.02, has_whole_x=True
-    )
+    y = f"{axis_of(table.primary)} on validation classes"
+    return Panel(items=lines, x="epoch", y=y, margin=0.02, has_whole_x=True)
 
 
 def learning_curves(inputs: FigureInputs) -> ReportFigure | None:
@@ -147,41 +140,32 @@ def learning_curves(inputs: FigureInputs) -> ReportFigure | None:
 
 
 def cost(inputs: FigureInputs) -> ReportFigure | None:
-    rows = [
-        (
-            method.label,
-            fmean(values),
-            fmean(run.provenance.wall_seconds for run in method.done),
-            fmean(run.provenance.peak_memory_bytes for run in method.done),
-        )
-        for method in inputs.methods
-        if (values := inputs.scores(method))
-    ]
-    if len(rows) < 2:
+    scored = [(method.label, method.done, scores) for method in inputs.methods if (scores := inputs.scores(method))]
+    if len(scored) < 2:
         return None
-    axis = axis_of(inputs.metric)
-    n_runs = sum(len(inputs.scores(method)) for method in inputs.methods)
+    axis, means = axis_of(inputs.metric), {label: fmean(scores) for label, _, scores in scored}
+    seconds = {label: fmean(run.provenance.wall_seconds for run in done) for label, done, _ in scored}
+    memory = {label: fmean(run.provenance.peak_memory_bytes for run in done) for label, done, _ in scored}
     machines = len({run.provenance.hardware for run in inputs.done})
     caveat = f" The runs were made on {machines} different machines: times do not compare." if machines > 1 else ""
     # The best last, to be on top; neighbours of one colour together, for there may be hundreds.
-    alike = [(series, list(some)) for series, some in groupby(reversed(rows), key=lambda row: inputs.series[row[0]])]
+    alike = [(series, list(some)) for series, some in groupby(reversed(means), key=inputs.series.__getitem__)]
     drawn = []
-    for name, column, scale in (("seconds per run", 2, 1.0), ("peak memory, MB", 3, 1e6)):
-        spent = {row[0]: float(row[column]) / scale for row in rows}
+    for name, spent, unit in (("seconds per run", seconds, 1.0), ("peak memory, MB", memory, 1e6)):
         items = [
-            Points(x=[spent[row[0]] for row in some], y=[row[1] for row in some], series=series, size=8, alpha=0.85)
+            Points(x=[spent[x] / unit for x in some], y=[means[x] for x in some], series=series, size=8, alpha=0.85)
             for series, some in alike
         ]
-        is_wide = max(spent.values()) > 20 * max(min(spent.values()), 1e-9)
+        is_wide = max(spent.values()) > 20 * max(min(spent.values()), 1e-9 * unit)
         drawn.append(Panel(items=items, x=name, y=axis, log="x" if is_wide else "", margin=0.15))
     return ReportFigure(
         title="Accuracy against time and memory",
-        sentence=f"Mean {axis} against the mean time and peak memory of a run, {count(len(rows), 'method')}, "
-        f"{inputs.count(n_runs)}. Up and to the left is better.{caveat}",
-        draw=panels(drawn, keys=[(label, inputs.series[label]) for label, *_ in rows]),
+        sentence=f"Mean {axis} against the mean time and peak memory of a run, {count(len(means), 'method')}, "
+        f"{inputs.count(sum(len(scores) for *_, scores in scored))}. Up and to the left is better.{caveat}",
+        draw=panels(drawn, keys=[(label, inputs.series[label]) for label in means]),
         height=3.7,
         columns=("method", axis, "time", "peak memory"),
-        rows=[(label, score, duration(seconds), size(memory)) for label, score, seconds, memory in rows],
+        rows=[(label, mean, duration(seconds[label]), size(memory[label])) for label, mean in means.items()],
     )
 
 
@@ -245,7 +229,7 @@ def critical_difference(inputs: FigureInputs) -> ReportFigure | None:
         return None
     means = [method.mean for method in comparison.methods]
     ticks = [means[0] + (means[-1] - means[0]) * i / 4 for i in range(5)]
-    shown_width = f"{show(metric, width)}{unit(metric)}"
+    shown_width = with_unit(metric, width)
     bars = comparison.groups if table.is_fair else ()
     joined = "Bars join neighbours of which none is better than another."
     unfair = "" if table.is_fair else UNFAIR
@@ -270,9 +254,8 @@ def ranks_over_datasets(scores: Mapping[str, Sequence[float]], *, metric: str) -
         return None
     found = over_datasets.critical_difference(scores)
     k, width = len(found.names), f"critical difference {found.critical_difference:.2f}"
-    verdict = (
-        "Bars join methods whose ranks are within it." if found.is_different else "Friedman's test is not significant."
-    )
+    joined, none = "Bars join methods whose ranks are within it.", "Friedman's test is not significant."
+    p = "below 0.001" if found.p < 0.001 else f"{found.p:.2g}"
     return _diagram(
         {name: (rank, f"{rank:.2f}") for name, rank in zip(found.names, found.mean_ranks, strict=True)},
         ticks={rank: str(rank) for rank in range(1, k + 1) if k <= 12 or rank % 5 == 0 or rank == 1},
@@ -281,7 +264,7 @@ def ranks_over_datasets(scores: Mapping[str, Sequence[float]], *, metric: str) -
         bars=found.bars if found.is_different else (),
         column="mean rank",
         sentence=f"Mean rank by {heading(metric)} over {count(n_blocks, 'data set')} as blocks, 1 being best; Friedman "
-        f"p {small_p(found.p)}, {width}. {verdict}",
+        f"p {p}, {width}. {joined if found.is_different else none}",
     )
 
 

@@ -23,11 +23,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairground import studies
+from fairground.records import grouped
+from fairground.reporting import FigureInputs, ReportFigure, axis_of, count, factor_of, shorten
 from fairground.reporting.drawing import Contours, Line, Panel, Points, panels
-from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, factor_of
-from fairground.reporting.headings_and_units import shorten
 from fairground.spec import goodness
-from fairground.studies.search_analysis import trace
 
 PAGE_ORDER = {"traces": 100, "sensitivity": 105, "contours": 106}
 _MOST = 8
@@ -46,7 +46,7 @@ def traces(inputs: FigureInputs) -> ReportFigure | None:
     axis, factor = f"Validation {axis_of(inputs.metric)}", factor_of(inputs.metric)
     drawn: list[Panel] = []
     rows = []
-    for label, points in ((label, trace(trials)) for label, trials in inputs.trials.items()):
+    for label, points in ((label, studies.trace(trials)) for label, trials in inputs.trials.items()):
         scored = {point.number: factor * point.score for point in points if point.score is not None}
         if not scored:
             continue
@@ -123,19 +123,18 @@ class Surface:
         variance = self.height * np.maximum(1 - np.einsum("ij,ij->j", spread, spread), 0)
         return self.scores.mean() + kernel @ self.weights, np.sqrt(variance)
 
-    def line(self, key: str) -> tuple[list[float], np.ndarray, np.ndarray]:
+    def line(self, column: int) -> tuple[list[float], np.ndarray, np.ndarray]:
         """Return the places along one setting, as the setting has them, with mean and deviation there."""
-        column, along = self.keys.index(key), np.linspace(0, 1, _PLACES)
+        along = np.linspace(0, 1, _PLACES)
         points = np.repeat(self.best[None], _PLACES, axis=0)
         points[:, column] = along
-        return self.given(key, along).tolist(), *self.at(points)
+        return self.given(column, along), *self.at(points)
 
-    def given(self, key: str, along: np.ndarray) -> np.ndarray:
+    def given(self, column: int, along: np.ndarray) -> list[float]:
         """Return places of the unit interval as the setting has them."""
-        column = self.keys.index(key)
         low, high = self.ends[:, column]
         places = low + along * (high - low)
-        return np.asarray(np.exp(places) if self.is_log[column] else places)
+        return list((np.exp(places) if self.is_log[column] else places).tolist())
 
 
 def _matern(one: np.ndarray, other: np.ndarray, length: float) -> np.ndarray:
@@ -166,10 +165,8 @@ def sensitivities_of(inputs: FigureInputs) -> tuple[list[Sensitivity], bool]:
     searched = _varied(_scored_trials(inputs), is_higher)
     if searched:
         return searched, True
-    rows: dict[str, list[tuple[Mapping[str, object], float]]] = {}
-    for method in inputs.methods:
-        if scores := inputs.scores(method):
-            rows.setdefault(method.settings.get("loss", "?"), []).append((method.settings, fmean(scores)))
+    scored = [(method.settings, scores) for method in inputs.methods if (scores := inputs.scores(method))]
+    rows = grouped((settings.get("loss", "?"), (settings, fmean(scores))) for settings, scores in scored)
     return _varied(rows, is_higher), False
 
 
@@ -214,7 +211,7 @@ def sensitivity(inputs: FigureInputs) -> ReportFigure | None:
             Points(x=best[:1], y=best[1:], series=1, sign="D", size=7, alpha=1),
         ]
         if owner in surfaces:
-            along, mean, spread = surfaces[owner].line(setting)
+            along, mean, spread = surfaces[owner].line(surfaces[owner].keys.index(setting))
             low, high = ((mean + sign * spread).tolist() for sign in (-2, 2))
             dots.insert(0, Line(x=along, y=mean.tolist(), series="soft", width=1.4, low=low, high=high))
         is_wide = min(x) > 0 and max(x) > _WIDE * min(x)
@@ -224,17 +221,15 @@ def sensitivity(inputs: FigureInputs) -> ReportFigure | None:
     first = ", the one that moves it most first" if len(found) > 1 else ""
     more = f"; {len(found) - _MOST} more are not drawn" if len(found) > _MOST else ""
     caveat = " Other settings vary too, so this shows where to look, not what causes the difference."
-    n = sum(map(len, _scored_trials(inputs).values())) if is_search else len(inputs.methods)
-    of = count(n, "trial" if is_search else "method")
+    n_trials = sum(map(len, _scored_trials(inputs).values()))
+    of = count(n_trials, "trial") if is_search else count(len(inputs.methods), "method")
     slices = (
         " Lines are slices of a model of the trials, all other settings as in the best, with two standard deviations."
-        if surfaces
-        else ""
     )
     return ReportFigure(
         title="Sensitivity to settings",
         sentence=f"{axis} against each varied number, {what} ({of}){first}{more}. Diamonds are the best."
-        f"{slices}{'' if all(one.is_alone for one in found) else caveat}",
+        f"{slices if surfaces else ''}{'' if all(one.is_alone for one in found) else caveat}",
         draw=panels(drawn, y=axis),
         height=0.6 + 2.3 * -(-len(drawn) // 2),
     )
@@ -252,25 +247,24 @@ def contours(inputs: FigureInputs) -> ReportFigure | None:
         return None
     drawn = []
     for label, surface in list(found.items())[:_MOST]:
-        reach = {key: float(np.ptp(surface.line(key)[1])) for key in surface.keys}
-        x, y = sorted(reach, key=lambda key: -reach[key])[:2]
-        i, j = surface.keys.index(x), surface.keys.index(y)
+        reach = [-np.ptp(surface.line(column)[1]) for column in range(len(surface.keys))]
+        i, j = np.argsort(reach, kind="stable")[:2].tolist()
         along = np.linspace(0, 1, _PLACES)
         points = np.repeat(surface.best[None], _PLACES**2, axis=0)
         points[:, i], points[:, j] = np.tile(along, _PLACES), np.repeat(along, _PLACES)
-        tried = (surface.given(x, surface.points[:, i]).tolist(), surface.given(y, surface.points[:, j]).tolist())
-        best = surface.given(x, surface.best[i : i + 1]).tolist(), surface.given(y, surface.best[j : j + 1]).tolist()
+        heights = surface.at(points)[0].reshape(_PLACES, _PLACES).tolist()
+        (tried_x, tried_y), (best_x, best_y) = (
+            (surface.given(i, some[:, i]), surface.given(j, some[:, j]))
+            for some in (surface.points, surface.best[None])
+        )
         items: list[Contours | Points] = [
-            Contours(
-                x=surface.given(x, along).tolist(),
-                y=surface.given(y, along).tolist(),
-                heights=surface.at(points)[0].reshape(_PLACES, _PLACES).tolist(),
-            ),
-            Points(x=tried[0], y=tried[1], series="ink", sign="o", size=3.5, alpha=0.8),
-            Points(x=best[0], y=best[1], series=1, sign="D", size=7, alpha=1),
+            Contours(x=surface.given(i, along), y=surface.given(j, along), heights=heights),
+            Points(x=tried_x, y=tried_y, series="ink", sign="o", size=3.5, alpha=0.8),
+            Points(x=best_x, y=best_y, series=1, sign="D", size=7, alpha=1),
         ]
+        x, y = (shorten(surface.keys[column], 40) for column in (i, j))
         log = "".join(letter for letter, column in (("x", i), ("y", j)) if surface.is_log[column])
-        drawn.append(Panel(items=items, title=label, x=shorten(x, 40), y=shorten(y, 40), log=log, margin=0.03))
+        drawn.append(Panel(items=items, title=label, x=x, y=y, log=log, margin=0.03))
     more = f" The first {_MOST} are drawn." if len(found) > _MOST else ""
     n = sum(len(one.scores) for one in found.values())
     return ReportFigure(
