@@ -33,6 +33,7 @@ from fairground.loading.image_dataset import ImageFiles
 from fairground.loading.image_dataset import ImagesInMemory
 from fairground.loading.image_dataset import OfficialDataset
 from fairground.loading.image_dataset import PhotoDataset
+from fairground.loading.image_dataset import Photographs
 from fairground.loading.image_dataset import class_folder_table
 from fairground.loading.image_dataset import first_with
 from fairground.loading.image_dataset import integers
@@ -50,6 +51,7 @@ from fairground.loading.reading_threads import Thing
 from fairground.loading.reading_threads import for_each
 from fairground.loading.reading_threads import n_threads
 from fairground.loading.reading_threads import read_ahead
+from fairground.loading.transform_steps import Box
 from fairground.loading.transform_steps import PhotographTransform
 from fairground.loading.transform_steps import brighten
 from fairground.loading.transform_steps import central_boxes
@@ -73,6 +75,7 @@ from fairground.loading.transform_steps import turn_hue
 
 __all__ = [
     "Archive",
+    "Box",
     "CacheEntry",
     "CacheKind",
     "CachedRows",
@@ -91,6 +94,7 @@ __all__ = [
     "PARTS",
     "PhotoDataset",
     "PhotographTransform",
+    "Photographs",
     "PreparedImages",
     "Result",
     "SUFFIXES",

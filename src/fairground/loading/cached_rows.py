@@ -1,8 +1,7 @@
 """Rows of bytes on disk, each with a checksum: what the caches of images and of frozen stages are made of.
 
-`<name>.bin` has the rows end to end (sparse until filled), `<name>.sums` a checksum per row, which covers the place of
-the row too. Only a row whose checksum matches counts: a kill at any moment leaves nothing wrong behind, and a row that
-is damaged, cut off or in another row's place is computed again. Many processes may fill one file at once.
+`<name>.bin` has the rows end to end, `<name>.sums` a checksum per row, which covers its place too. Only a row whose
+checksum matches counts: after a kill at any moment, the rest is computed again. Many processes may fill one file.
 """
 
 import shutil
@@ -19,6 +18,7 @@ from fairground.errors import DamageWarning, StoreError, require
 
 #: in place of the checksum of a row that is not there, and of one whose image cannot be read
 _MISSING, _UNREADABLE = 0, int.from_bytes(b"no image", "little")
+_ELSEWHERE = "set FAIRGROUND_CACHE to a folder on another disk, or"
 
 
 @dataclass
@@ -43,9 +43,8 @@ class CachedRows:
             if not sums.exists() or sums.stat().st_size < 8 * len(self.lengths):
                 with sums.open("ab") as file:
                     if file.tell():
-                        warnings.warn(
-                            f"{sums} is cut off: what is missing is computed again", DamageWarning, stacklevel=2
-                        )
+                        told = f"{sums} is cut off: what is missing is computed again"
+                        warnings.warn(told, DamageWarning, stacklevel=2)
                     # Written, not sparse: a hole that is read on a full disk kills the process.
                     file.write(bytes(8 * len(self.lengths) - file.tell()))
             # An empty file cannot be mapped.
@@ -58,24 +57,21 @@ class CachedRows:
 
     def missing(self, rows: np.ndarray) -> np.ndarray:
         """Return those of `rows` that are not there, or damaged, which is said; each is checked once per process."""
-        sums = self._sums[rows]
-        damaged = []
-        for row in rows[(sums != _MISSING) & (sums != _UNREADABLE) & ~self._is_checked[rows]]:
+        there = self.readable(rows)
+        there = there[~self._is_checked[there]]
+        for row in there:
             self._is_checked[row] = self._sums[row] == self._checksum(row, self.read(row).data)
-            damaged += [] if self._is_checked[row] else [row]
-        if damaged:
-            told = f"{len(damaged)} rows of {self.folder / self.name}.bin do not match their checksums"
+        if n_damaged := int((~self._is_checked[there]).sum()):
+            told = f"{n_damaged} rows of {self.folder / self.name}.bin do not match their checksums"
             warnings.warn(f"{told}: they are computed again", DamageWarning, stacklevel=2)
-        left: np.ndarray = rows[(self._sums[rows] != _UNREADABLE) & ~self._is_checked[rows]]
-        return left
+        return np.asarray(rows[(self._sums[rows] != _UNREADABLE) & ~self._is_checked[rows]])
 
     def empty(self) -> np.ndarray:
         """Return the rows that were never written, without a look at the others."""
         return np.flatnonzero(self._sums == _MISSING)
 
     def readable(self, rows: np.ndarray) -> np.ndarray:
-        found: np.ndarray = rows[(self._sums[rows] != _UNREADABLE) & (self._sums[rows] != _MISSING)]
-        return found
+        return np.asarray(rows[(self._sums[rows] != _UNREADABLE) & (self._sums[rows] != _MISSING)])
 
     def read(self, row: int) -> np.ndarray:
         begin = self.begins[row]
@@ -101,9 +97,7 @@ class CachedRows:
         """Refuse what the disk cannot hold before anything is computed."""
         free = shutil.disk_usage(self.folder).free
         told = f"the cache needs {n_bytes / 1e6:,.1f} MB in {self.folder}, where {free / 1e6:,.1f} MB are free"
-        require(
-            n_bytes < free, f"{told}; set FAIRGROUND_CACHE to a folder on another disk, or {self.remedy}", StoreError
-        )
+        require(n_bytes < free, f"{told}; {_ELSEWHERE} {self.remedy}", StoreError)
 
     def _mark(self, sums: dict[int, int]) -> None:
         with (self.folder / f"{self.name}.sums").open("r+b") as file:
@@ -121,7 +115,5 @@ def cache_writing(folder: Path, remedy: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreError(
-            f"cannot write the cache {folder}: {error.strerror or error}; set FAIRGROUND_CACHE to a folder on "
-            f"another disk, or {remedy}"
-        ) from error
+        told = f"cannot write the cache {folder}: {error.strerror or error}"
+        raise StoreError(f"{told}; {_ELSEWHERE} {remedy}") from error

@@ -19,7 +19,6 @@ INDEX = "index.json"
 
 
 def cache_root(kind: CacheKind = "prepared") -> Path:
-    """Return where caches of a kind live: below $FAIRGROUND_CACHE, or below ~/.cache/fairground."""
     return cache_folder(kind)
 
 
@@ -46,11 +45,11 @@ class CacheEntry:
 
     kind: CacheKind
     key: str
-    source: str
+    source: str = ""
     n_images: int
-    side: int
-    trunk: str
-    n_frozen: int
+    side: int = 0
+    trunk: str = ""
+    n_frozen: int = 0
     n_bytes: int
     last_used: float
     is_complete: bool
@@ -105,11 +104,8 @@ def _entry(kind: CacheKind, folder: Path) -> CacheEntry | None:
     return CacheEntry(
         kind=kind,
         key=folder.name,
-        source=index.get("source", ""),
         n_images=index.get("n", 0),
-        side=index.get("side", 0),
-        trunk=index.get("trunk", ""),
-        n_frozen=index.get("n_frozen", 0),
+        **{name: index[name] for name in ("source", "side", "trunk", "n_frozen") if name in index},
         n_bytes=sum(min(file.st_size, 512 * getattr(file, "st_blocks", file.st_size)) for file in files),
         last_used=last_used,
         is_complete=bool(index),

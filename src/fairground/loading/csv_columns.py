@@ -1,6 +1,7 @@
 """Columns of a table of images: labels, splits and paths, checked row by row."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,13 +37,9 @@ class Columns:
         return there[0] if there else None
 
     def text(self, name: str) -> list[str]:
-        require(
-            name in self._columns,
-            f"{self.path} has no column '{name}'.{nearest(name, self._columns)} It has: "
-            + ", ".join(shown(name).strip("'") for name in self._columns)
-            + ".",
-            DataError,
-        )
+        listed = ", ".join(shown(name).strip("'") for name in self._columns)
+        refusal = f"{self.path} has no column '{name}'.{nearest(name, self._columns)} It has: {listed}."
+        require(name in self._columns, refusal, DataError)
         return self._columns[name]
 
     def truth(self, name: str) -> np.ndarray:
@@ -60,13 +57,9 @@ class Columns:
         """Return a column of whole numbers, which may be written as 3.0; an empty cell is `blank`, where given."""
         numbers = []
         for row, word in enumerate(self.text(name)):
-            if blank is not None and not word.strip():
-                numbers.append(blank)
-                continue
-            try:
+            value = float(blank) if blank is not None and not word.strip() else float("nan")
+            with suppress(ValueError):
                 value = float(word)
-            except ValueError:
-                value = float("nan")
             if not value.is_integer() or abs(value) >= 2**62:
                 self._refuse(name, row, "a whole number")
             numbers.append(int(value))
@@ -97,9 +90,8 @@ def read_parquet(path: Path) -> "pyarrow.Table":
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise DataError(
-            f"reading {path} needs pyarrow: pip install 'fairground[parquet]', or save the table as CSV"
-        ) from error
+        advice = "pip install 'fairground[parquet]', or save the table as CSV"
+        raise DataError(f"reading {path} needs pyarrow: {advice}") from error
     require_file(path, error=DataError)
     try:
         return parquet.read_table(str(path), memory_map=True)

@@ -104,9 +104,8 @@ def _as_rgb(image: Image.Image, path: Path) -> Image.Image:
     if mode.startswith("I;16") or (mode == "I" and image.format in {"PNG", "PPM"}):
         # Pillow's own conversion would clip at 255, which leaves white.
         return Image.fromarray((np.asarray(image).astype(np.uint32) >> 8).astype(np.uint8)).convert("RGB")
-    require(
-        mode not in {"I", "F", "LAB"}, f"image '{path}' has pixels of kind {mode}, whose range is unknown", PictureError
-    )
+    refusal = f"image '{path}' has pixels of kind {mode}, whose range is unknown"
+    require(mode not in {"I", "F", "LAB"}, refusal, PictureError)
     if mode in {"RGBA", "LA", "PA", "La", "RGBa"} or "transparency" in image.info:
         seen = image.convert("RGBA")
         paper = Image.new("RGB", seen.size, (255, 255, 255))

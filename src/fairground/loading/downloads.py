@@ -1,8 +1,7 @@
 """Archives of published data sets: where they are, what they must be, and how they become a folder.
 
-`downloads.toml` is the table of them. A file is fetched as `FILE.part` in the folder `TARGET.download`; after a broken
-connection or a kill, only the rest is fetched. What is known of a file (size, SHA-256, MD5) must be right. All is
-unpacked beside the target, counted by the data set, and renamed at the end: there is the whole data set or none.
+A file is fetched as `FILE.part` in the folder `TARGET.download`; after a broken connection or a kill, only the rest is.
+All is unpacked beside the target, counted by the data set, and renamed at the end: there is the whole data set or none.
 """
 
 import errno

@@ -24,25 +24,55 @@ _BLOCK_BYTES = 2**24
 _NO_SIZE = "features have no height and width, so this transform cannot cut them; say transform=plain trunk=features"
 
 
-class ImageFiles(Images):
+class Photographs(Images):
+    """RGB images of any size, each read when it is asked for: `pixels` of a row, and a box of it by `piece`."""
+
+    is_slow = True
+
+    @property
+    def channels(self) -> int:
+        return 3
+
+    @abstractmethod
+    def pixels(self, row: int) -> np.ndarray:
+        """Return the whole image (h, w, 3) of a row."""
+
+    @abstractmethod
+    def piece(
+        self, row: int, box: np.ndarray, side: int, shorter_side: int | None
+    ) -> tuple[np.ndarray, transform_steps.Box]:
+        """Return pixels (h, w, 3) and the box of them that a box of the image is; it will be resized to `side`."""
+
+    def take(self, rows: np.ndarray) -> torch.Tensor:
+        transform_steps.require_one_size(self.sizes(rows))
+        found = for_each(self.pixels, np.asarray(rows).tolist())
+        return torch.from_numpy(np.stack(found)).permute(0, 3, 1, 2)
+
+    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> torch.Tensor:
+        self.prepare()
+        out = np.empty((len(rows), side, side, 3), np.uint8)
+
+        def one(number: int) -> None:
+            transform_steps.cut(*self.piece(int(rows[number]), boxes[number], side, shorter_side), out[number])
+
+        for_each(one, range(len(rows)))
+        return torch.from_numpy(out).permute(0, 3, 1, 2)
+
+
+class ImageFiles(Photographs):
     """Image files decoded on demand, always RGB, cut to `boxes` (n, 4) of (left, top, right, bottom) where given.
 
     A box of four zeros leaves its image whole. `root` is left out of the fingerprint, so that a folder may move.
     `draft` allows shrunk decoding of JPEGs, which is faster and changes pixels a little.
     """
 
-    is_slow = True
-
     def __init__(
         self, paths: Sequence[Path], *, root: Path, boxes: np.ndarray | None = None, draft: bool = False
     ) -> None:
-        require(
-            boxes is None or boxes.shape == (len(paths), 4),
-            f"boxes need four edges per image; got {None if boxes is None else boxes.shape} for {len(paths)} images",
-            DataError,
-        )
-        self.paths = tuple(Path(path) for path in paths)
-        self.root = root
+        is_right = boxes is None or boxes.shape == (len(paths), 4)
+        refusal = f"boxes need four edges per image; got {getattr(boxes, 'shape', None)} for {len(paths)} images"
+        require(is_right, refusal, DataError)
+        self.paths, self.root = tuple(Path(path) for path in paths), root
         self.boxes = None if boxes is None else np.asarray(boxes, dtype=np.int64)
         # A box could be cut from a shrunk image only between pixels, so these are always decoded whole.
         self.draft = draft and boxes is None
@@ -51,15 +81,8 @@ class ImageFiles(Images):
     def __len__(self) -> int:
         return len(self.paths)
 
-    @property
-    def channels(self) -> int:
-        return 3
-
-    def take(self, rows: np.ndarray) -> torch.Tensor:
-        """Return the whole images (k, 3, h, w) of `rows`; refused where they differ in size."""
-        transform_steps.require_one_size(self.sizes(rows))
-        found = for_each(lambda row: np.asarray(self.picture(row)), rows.tolist())
-        return torch.from_numpy(np.stack(found)).permute(0, 3, 1, 2)
+    def pixels(self, row: int) -> np.ndarray:
+        return np.asarray(self.picture(row))
 
     def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
         rows = np.asarray(rows)
@@ -67,16 +90,6 @@ class ImageFiles(Images):
         if len(unknown):
             self._sizes[unknown] = for_each(self._size, unknown.tolist())
         return transform_steps.resized_sizes(self._sizes[rows], shorter_side)
-
-    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> torch.Tensor:
-        pixels = np.empty((len(rows), side, side, 3), np.uint8)
-
-        def one(number: int) -> None:
-            piece = self._piece(int(rows[number]), boxes[number], side, shorter_side)
-            transform_steps.cut(np.asarray(piece), (0, 0, *piece.size), pixels[number])
-
-        for_each(one, range(len(rows)))
-        return torch.from_numpy(pixels).permute(0, 3, 1, 2)
 
     def picture(self, row: int) -> Image.Image:
         """Return the image of a row as RGB, cut to its box."""
@@ -107,8 +120,10 @@ class ImageFiles(Images):
             digest.update(self.boxes.tobytes())
         return digest.hexdigest()
 
-    def _piece(self, row: int, box: np.ndarray, side: int, shorter_side: int | None) -> Image.Image:
-        """Return a box of an image, decoded no larger than needed where that is allowed."""
+    def piece(
+        self, row: int, box: np.ndarray, side: int, shorter_side: int | None
+    ) -> tuple[np.ndarray, transform_steps.Box]:
+        """Return the piece alone, decoded no larger than needed where that is allowed."""
         left, top, right, bottom = (int(edge) for edge in box)
         if shorter_side is not None:
             picture = self.resized(row, shorter_side)
@@ -123,7 +138,8 @@ class ImageFiles(Images):
             picture = self.picture(row)
         refusal = f"crop ({left}, {top}, {right}, {bottom}) does not lie within image {shown(self.paths[row])}"
         require(0 <= left < right <= picture.width and 0 <= top < bottom <= picture.height, refusal)
-        return picture.crop((left, top, right, bottom))
+        found = picture.crop((left, top, right, bottom))
+        return np.asarray(found), (0, 0, *found.size)
 
     def _size(self, row: int) -> tuple[int, int]:
         height, width = picture_size(self.paths[row])
@@ -135,12 +151,9 @@ class ImageFiles(Images):
         if self.boxes is None or not self.boxes[row].any():
             return None
         left, top, right, bottom = (int(edge) for edge in self.boxes[row])
-        require(
-            0 <= left < right <= width and 0 <= top < bottom <= height,
-            f"box ({left}, {top}, {right}, {bottom}) does not lie within image {shown(self.paths[row])}, "
-            f"which is {width} wide and {height} high",
-            DataError,
-        )
+        refusal = f"box ({left}, {top}, {right}, {bottom}) does not lie within image {shown(self.paths[row])}"
+        is_within = 0 <= left < right <= width and 0 <= top < bottom <= height
+        require(is_within, f"{refusal}, which is {width} wide and {height} high", DataError)
         return left, top, right, bottom
 
 
@@ -202,9 +215,13 @@ class FeatureRows(Images):
         refusal = f"features must be one row per item, (n, d); {origin} has shape {features.shape}"
         require(features.ndim == 2 and features.shape[1] > 0, refusal, DataError)
         require(features.dtype.kind in "fiu", f"features must be numbers; {origin} has {features.dtype}", DataError)
-        self._features = features
-        self._block = max(1, _BLOCK_BYTES // (4 * features.shape[1]))
-        self._check_finite(origin)
+        self._features, step = features, max(1, _BLOCK_BYTES // (4 * features.shape[1]))
+        self._blocks = [slice(begin, begin + step) for begin in range(0, len(features), step)]
+        finite = [torch.isfinite(_as_float32(np.array(features[block]))).all(1).numpy() for block in self._blocks]
+        bad = np.flatnonzero(~np.concatenate(finite or [np.empty(0, bool)]))
+        listed = ", ".join(map(str, bad[:5])) + (", ..." if len(bad) > 5 else "")
+        told = f"{origin}: {len(bad)} of {len(features)} rows are not finite numbers as float32: rows {listed}"
+        require(len(bad) == 0, f"{told} (counted from 0)", DataError)
 
     def __len__(self) -> int:
         return len(self._features)
@@ -224,22 +241,9 @@ class FeatureRows(Images):
 
     def fingerprint(self) -> str:
         digest = hashlib.sha256(f"{self._features.shape} {self._features.dtype.str}".encode())
-        for begin in range(0, len(self._features), self._block):
-            digest.update(np.ascontiguousarray(self._features[begin : begin + self._block]).tobytes())
+        for block in self._blocks:
+            digest.update(np.ascontiguousarray(self._features[block]).tobytes())
         return digest.hexdigest()
-
-    def _check_finite(self, origin: str) -> None:
-        bad: list[int] = []
-        for begin in range(0, len(self._features), self._block):
-            block = _as_float32(np.array(self._features[begin : begin + self._block]))
-            bad.extend((begin + np.flatnonzero(~torch.isfinite(block).all(1).numpy())).tolist())
-        shown = ", ".join(str(row) for row in bad[:5]) + (", ..." if len(bad) > 5 else "")
-        require(
-            not bad,
-            f"{origin}: {len(bad)} of {len(self._features)} rows are not finite numbers as float32: rows {shown} "
-            "(counted from 0)",
-            DataError,
-        )
 
 
 def _as_float32(block: np.ndarray) -> torch.Tensor:
@@ -265,8 +269,7 @@ def _kept(table: ImageTable, rows: np.ndarray, images: ImageFiles) -> ImageTable
     """Return some rows only; classes left without an image go, and the others are renumbered."""
     kept, labels = np.unique(table.labels[rows], return_inverse=True)
     names = ("official_test", "super_labels", "listed_parts", "is_query", "is_gallery", "groups")
-    columns = {name: getattr(table, name) for name in names}
-    some: dict[str, Any] = {name: None if column is None else column[rows] for name, column in columns.items()}
+    some: dict[str, Any] = {name: column[rows] for name in names if (column := getattr(table, name)) is not None}
     assert table.identifiers is not None
     return replace(
         table,
@@ -293,11 +296,9 @@ class PhotoDataset(Dataset):
     def __init__(self, *, root: str, prepared: int = 0, draft: bool = False) -> None:
         self.root, self.prepared, self.draft = root, prepared, draft
         self.name = type(self).__module__.rpartition(".")[2]
-        require(
-            prepared == 0 or 16 <= prepared <= 4096,
-            f"{self.name}.prepared must be 0 (decode whenever asked) or the shorter side in 16..4096 that images are "
-            f"prepared to; got {prepared}",
-        )
+        allowed = "0 (decode whenever asked) or the shorter side in 16..4096 that images are prepared to"
+        is_right = prepared == 0 or 16 <= prepared <= 4096
+        require(is_right, f"{self.name}.prepared must be {allowed}; got {prepared}")
 
     def folder(self) -> Path:
         """Return the folder `root`, or say where the data is to be had; nothing is downloaded."""
@@ -323,12 +324,9 @@ class PhotoDataset(Dataset):
             assert table.identifiers is not None
             names = ", ".join(shown(table.identifiers[row]) for row in missing[:3])
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-            require(
-                self.subset,
-                f"{len(missing)} of {len(is_there)} images are not in {files.root}: {names}{more}. Unpack the archive "
-                "again, remove broken links, or leave them out of the list",
-                DataError,
-            )
+            told = f"{len(missing)} of {len(is_there)} images are not in {files.root}: {names}{more}"
+            advice = "Unpack the archive again, remove broken links, or leave them out of the list"
+            require(self.subset, f"{told}. {advice}", DataError)
             require(len(there) > 0, f"none of the listed images is in {files.root}", DataError)
             note = f"data: {len(missing)} of {len(is_there)} listed images are not there and were left out"
             table = replace(_kept(table, there, images), notes=(*table.notes, note))
@@ -366,12 +364,9 @@ class OfficialDataset(PhotoDataset):
             "images (train + test)"
             for counts in (self.official, found)
         )
-        require(
-            self.subset,
-            f"{self.title} has {wanted}; this copy has {got}. Unpack the archive again, or set data.subset=true if "
-            "this is a part of it on purpose; its scores are then not those of the benchmark",
-            DataError,
-        )
+        told = f"{self.title} has {wanted}; this copy has {got}. Unpack the archive again"
+        part = "set data.subset=true if this is a part of it on purpose; its scores are then not those of the benchmark"
+        require(self.subset, f"{told}, or {part}", DataError)
         return replace(table, notes=(*table.notes, f"data: a subset of {self.title}: {got}, instead of {wanted}"))
 
     def class_folders(self, places: Sequence[Path], lists: str) -> "tuple[Path, loading.ClassFolders]":

@@ -2,20 +2,15 @@
 
 import numpy as np
 
-from fairground.errors import DataError, require
+from fairground.errors import DataError
 from fairground.files import shown
 from fairground.spec.catalogue import nearest
 
 #: the words a list may use, and the part each means
 PARTS = {
-    "train": "train",
-    "training": "train",
-    "validation": "validation",
-    "valid": "validation",
-    "val": "validation",
-    "dev": "validation",
-    "test": "test",
-    "testing": "test",
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("validation", "valid", "val", "dev"), "validation"),
+    **dict.fromkeys(("test", "testing"), "test"),
 }
 
 
@@ -23,12 +18,9 @@ def parts_from_words(words: list[str], origin: str) -> np.ndarray:
     """Return the part (n,) each word means; an empty one leaves the image out."""
     meaning = {word: PARTS.get(word.strip().lower(), "") for word in set(words)}
     unknown = sorted(word for word, part in meaning.items() if not part and word.strip())
-    require(
-        not unknown,
-        f"{origin}: a split is train, validation or test, or empty; got {shown(''.join(unknown[:1]))}."
-        f"{nearest(unknown[0], PARTS) if unknown else ''}",
-        DataError,
-    )
+    for word in unknown:
+        told = f"{origin}: a split is train, validation or test, or empty; got {shown(word)}"
+        raise DataError(f"{told}.{nearest(word, PARTS)}")
     return np.array([meaning[word] for word in words], dtype="<U10")
 
 

@@ -34,9 +34,8 @@ class ObjectDataset(Dataset):
 
     def __init__(self, data: Any) -> None:
         self._table = _table(data)
-        self.digest = hashlib.sha256(
-            repr((self._table.images.fingerprint(), self._table.class_names)).encode() + self._table.labels.tobytes()
-        ).hexdigest()
+        names = repr((self._table.images.fingerprint(), self._table.class_names)).encode()
+        self.digest = hashlib.sha256(names + self._table.labels.tobytes()).hexdigest()
 
     def version(self) -> tuple[str | int, ...] | None:
         return (self.digest,)
@@ -137,9 +136,8 @@ def _items(data: Any) -> tuple[int, _Items]:
 
 def _column(names: Sequence[str], known: Sequence[str]) -> str:
     found = [name for name in known if name in names]
-    require(
-        len(found) > 0, f"the data set must have a column {' or '.join(known)}; it has {', '.join(names)}", DataError
-    )
+    refusal = f"the data set must have a column {' or '.join(known)}; it has {', '.join(names)}"
+    require(len(found) > 0, refusal, DataError)
     return found[0]
 
 
@@ -171,9 +169,8 @@ def _pixels(image: Any) -> np.ndarray:
         refusal = "images in floats must be between 0 and 1, before any normalisation"
         require(is_share, f"{refusal}; got {pixels.min()} to {pixels.max()}", DataError)
         pixels = np.rint(pixels * 255).astype(np.uint8)
-    require(
-        pixels.dtype == np.uint8, f"images must be bytes (uint8) or floats from 0 to 1; got {pixels.dtype}", DataError
-    )
+    refusal = f"images must be bytes (uint8) or floats from 0 to 1; got {pixels.dtype}"
+    require(pixels.dtype == np.uint8, refusal, DataError)
     return np.ascontiguousarray(pixels)
 
 

@@ -9,22 +9,16 @@ import threading
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
 
 import numpy as np
 import PIL
-import torch
 from PIL import Image
 
-from fairground.contracts.dataset import Images
 from fairground.errors import DamageWarning, DataError, require
 from fairground.files import held, shown, write_with_digest
-from fairground.loading import cut, for_each, require_one_size, resize_shorter_side, resized_sizes
+from fairground.loading import Box, ImageFiles, Photographs, for_each, resize_shorter_side, resized_sizes
 from fairground.loading.cached_rows import CachedRows, cache_writing
 from fairground.loading.caches import INDEX, cache_root, read_index, touch
-
-if TYPE_CHECKING:
-    from fairground.loading.image_dataset import ImageFiles
 
 Tell = Callable[[int, int], None]
 #: about this many bytes of pixels are prepared in memory before they are written
@@ -34,12 +28,10 @@ _VERSION = 2
 _REMEDY = "say data.prepared=0"
 
 
-class PreparedImages(Images):
+class PreparedImages(Photographs):
     """Serves `source` from its cache, which is opened, or built, when the first image is asked for or by `prepare`."""
 
-    is_slow = True
-
-    def __init__(self, source: "ImageFiles", *, side: int) -> None:
+    def __init__(self, source: ImageFiles, *, side: int) -> None:
         self.source, self.side = source, side
         self._rows: CachedRows | None = None
         self._sizes = np.empty((0, 2), np.int64)
@@ -48,10 +40,6 @@ class PreparedImages(Images):
 
     def __len__(self) -> int:
         return len(self.source)
-
-    @property
-    def channels(self) -> int:
-        return 3
 
     def prepare(self, tell: Tell | None = None) -> None:
         """Open the cache and prepare what is missing in it, telling (done, total)."""
@@ -63,10 +51,8 @@ class PreparedImages(Images):
         """Say where the prepared images are and how large, if they were prepared just now."""
         if not self._is_new or self._rows is None:
             return ""
-        return (
-            f"prepared images are kept in {cache_root()} ({len(self._rows.data) / 1e6:,.0f} MB); `fairground data "
-            "caches` lists and removes them"
-        )
+        size = f"{len(self._rows.data) / 1e6:,.0f} MB"
+        return f"prepared images are kept in {cache_root()} ({size}); `fairground data caches` lists and removes them"
 
     def _opened(self, tell: Tell) -> CachedRows:
         fingerprint = self.source.fingerprint()
@@ -82,9 +68,8 @@ class PreparedImages(Images):
                 rows = CachedRows(folder, "pixels", self._sizes.prod(axis=1) * 3, _REMEDY)
                 empty = rows.empty()
                 if len(empty) and index:
-                    warnings.warn(
-                        f"{len(empty)} images are missing in {folder}: prepared again", DamageWarning, stacklevel=2
-                    )
+                    told = f"{len(empty)} images are missing in {folder}: prepared again"
+                    warnings.warn(told, DamageWarning, stacklevel=2)
                 if len(empty):
                     self._fill(rows, empty, tell)
                 if not index:
@@ -112,7 +97,7 @@ class PreparedImages(Images):
         require((picture.height, picture.width) == tuple(self._sizes[row]), refusal, DataError)
         return picture.tobytes()
 
-    def _pixels(self, row: int) -> np.ndarray:
+    def pixels(self, row: int) -> np.ndarray:
         """Return the pixels (h, w, 3) of an image, prepared again where they are damaged."""
         self.prepare()
         assert self._rows is not None
@@ -121,17 +106,9 @@ class PreparedImages(Images):
         return self._rows.read(row).reshape(*self._sizes[row], 3)
 
     def require_side(self, shorter_side: int) -> None:
-        require(
-            shorter_side <= self.side,
-            f"images are prepared with a shorter side of {self.side}, but {shorter_side} is asked for; "
-            f"say data.prepared={shorter_side}, or 0 to decode the files each time",
-        )
-
-    def take(self, rows: np.ndarray) -> torch.Tensor:
-        """Return the whole images (k, 3, h, w) of `rows`; refused where they differ in size."""
-        require_one_size(self.sizes(rows))
-        found = np.stack([self._pixels(int(row)) for row in rows])
-        return torch.from_numpy(found).permute(0, 3, 1, 2)
+        told = f"images are prepared with a shorter side of {self.side}, but {shorter_side} is asked for"
+        advice = f"say data.prepared={shorter_side}, or 0 to decode the files each time"
+        require(shorter_side <= self.side, f"{told}; {advice}")
 
     def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
         if shorter_side is not None:
@@ -139,21 +116,12 @@ class PreparedImages(Images):
         self.prepare()
         return resized_sizes(self._sizes[np.asarray(rows)], None if shorter_side == self.side else shorter_side)
 
-    def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> torch.Tensor:
-        if shorter_side is not None:
-            self.require_side(shorter_side)
-        self.prepare()
-        pixels = np.empty((len(rows), side, side, 3), np.uint8)
-        is_as_prepared = shorter_side in {None, self.side}
-
-        def one(number: int) -> None:
-            found = self._pixels(int(rows[number]))
-            if not is_as_prepared:
-                found = np.asarray(resize_shorter_side(Image.fromarray(found), shorter_side))
-            cut(found, boxes[number], pixels[number])
-
-        for_each(one, range(len(rows)))
-        return torch.from_numpy(pixels).permute(0, 3, 1, 2)
+    def piece(self, row: int, box: np.ndarray, side: int, shorter_side: int | None) -> tuple[np.ndarray, Box]:
+        found = self.pixels(row)
+        if shorter_side not in {None, self.side}:
+            self.require_side(shorter_side or 0)
+            found = np.asarray(resize_shorter_side(Image.fromarray(found), shorter_side))
+        return found, box
 
     def fingerprint(self) -> str:
         return self.source.fingerprint()

@@ -10,9 +10,11 @@ from fairground.contracts import Augmentation, Images, PlannedTransform, Preproc
 from fairground.errors import DataError, require
 
 _BILINEAR = Image.Resampling.BILINEAR
+#: left, top, right and bottom
+Box = Sequence[int] | np.ndarray
 
 
-def cut(pixels: np.ndarray, box: Sequence[int] | np.ndarray, out: np.ndarray) -> None:
+def cut(pixels: np.ndarray, box: Box, out: np.ndarray) -> None:
     """Write a box (left, top, right, bottom) of uint8 pixels (h, w, 3) into `out` (side, side, 3), resized."""
     left, top, right, bottom = (int(edge) for edge in box)
     height, width, _ = pixels.shape
@@ -28,11 +30,7 @@ _TRIES = 10
 
 
 def random_resized_boxes(
-    sizes: np.ndarray,
-    generator: torch.Generator,
-    *,
-    area: tuple[float, float],
-    ratio: tuple[float, float],
+    sizes: np.ndarray, generator: torch.Generator, *, area: tuple[float, float], ratio: tuple[float, float]
 ) -> np.ndarray:
     """Return one box (k, 4) per image of a random share of its `area` and a random `ratio` of width to height.
 
@@ -176,14 +174,12 @@ def jitter(images: torch.Tensor, amounts: tuple[float, float, float, float], dra
     """
     order = draws[:4].argsort(dim=0)
     changes = (brighten, contrast, saturate, turn_hue)
-    centres = (1.0, 1.0, 1.0, 0.0)
     for place in range(4):
-        for number, change in enumerate(changes):
+        for number, (change, amount) in enumerate(zip(changes, amounts, strict=True)):
             chosen = (order[place] == number).nonzero().squeeze(1)
-            low = centres[number] - amounts[number]
-            low = max(0.0, low) if number < 3 else low
-            factors = low + (centres[number] + amounts[number] - low) * draws[4 + number, chosen]
-            if amounts[number] > 0 and len(chosen):
+            low, high = (-amount, amount) if change is turn_hue else (max(0.0, 1.0 - amount), 1.0 + amount)
+            factors = low + (high - low) * draws[4 + number, chosen]
+            if amount > 0 and len(chosen):
                 chosen = chosen.to(images.device)
                 images.index_copy_(0, chosen, change(images[chosen], factors.to(images.device)))
     return images
@@ -236,9 +232,8 @@ class PhotographTransform(PlannedTransform):
     def __init__(self, preprocessing: Preprocessing, side: int, shorter_side: int) -> None:
         name = type(self).__module__.rpartition(".")[2]
         require(1 <= shorter_side <= 4096, f"{name}.shorter_side must be in [1, 4096] pixels; got {shorter_side}")
-        require(
-            1 <= side <= shorter_side, f"{name}.side must be in [1, {name}.shorter_side = {shorter_side}]; got {side}"
-        )
+        refusal = f"{name}.side must be in [1, {name}.shorter_side = {shorter_side}]; got {side}"
+        require(1 <= side <= shorter_side, refusal)
         self.preprocessing, self.side, self.shorter_side = preprocessing, side, shorter_side
 
     def boxes(self, sizes: np.ndarray, generator: torch.Generator) -> np.ndarray:
