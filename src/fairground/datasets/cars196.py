@@ -50,12 +50,9 @@ class Cars196Dataset(OfficialDataset):
             content = loadmat(str(path), squeeze_me=True, struct_as_record=True)
         except (OSError, ValueError, TypeError, MatReadError, NotImplementedError) as error:
             raise DataError(f"{path} is not a readable MATLAB file: {error}") from error
-        require(
-            "annotations" in content and {"relative_im_path", "class"} <= set(content["annotations"].dtype.names or ()),
-            f"{path} has no annotations with relative_im_path and class: it is not the cars_annos.mat of Cars196",
-            DataError,
-        )
-        rows = np.atleast_1d(content["annotations"])
+        rows = np.atleast_1d(content.get("annotations", 0))
+        refusal = f"{path} has no annotations with relative_im_path and class: it is not the cars_annos.mat of Cars196"
+        require({"relative_im_path", "class"} <= set(rows.dtype.names or ()), refusal, DataError)
         names = [str(name) for name in np.atleast_1d(content["class_names"])] if "class_names" in content else []
         numbers = np.array([int(row["class"]) for row in rows], dtype=np.int64)
         kept, labels = np.unique(numbers, return_inverse=True)

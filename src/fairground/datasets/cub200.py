@@ -39,12 +39,9 @@ class Cub200Dataset(OfficialDataset):
             return self._by_lists(listed)
         folder, found = self.class_folders([root / "images", root / "CUB_200_2011" / "images", root], "images.txt")
         strange = [name for name in found.names if not re.match(r"\d{3}\.", name)]
-        require(
-            not strange,
-            f"class folders of CUB-200-2011 begin with their number, like '001.Black_footed_Albatross'; {folder} has "
-            f"'{''.join(strange[:1])}'. For folders of your own say data=folder",
-            DataError,
-        )
+        told = "class folders of CUB-200-2011 begin with their number, like '001.Black_footed_Albatross'"
+        got = f"{folder} has '{''.join(strange[:1])}'. For folders of your own say data=folder"
+        require(not strange, f"{told}; {got}", DataError)
         numbers = np.array([int(name[:3]) for name in found.names])[found.labels]
         return photos.class_folder_table(folder, found, official_test=numbers > self.official.train_classes)
 
@@ -54,12 +51,8 @@ class Cub200Dataset(OfficialDataset):
         )
         class_of_image, name_of_class = dict(labelled), dict(classes)
         unlabelled = [image for image, _ in images if class_of_image.get(image) not in name_of_class]
-        require(
-            not unlabelled,
-            f"{folder}: {len(unlabelled)} images of images.txt have no class in image_class_labels.txt and "
-            f"classes.txt; the first is number {unlabelled[:1]}",
-            DataError,
-        )
+        told = f"{len(unlabelled)} images of images.txt have no class in image_class_labels.txt and classes.txt"
+        require(not unlabelled, f"{folder}: {told}; the first is number {unlabelled[:1]}", DataError)
         numbers = photos.integers(folder / "image_class_labels.txt", [class_of_image[image] for image, _ in images])
         kept, labels = np.unique(numbers, return_inverse=True)
         return photos.photo_table(

@@ -38,11 +38,8 @@ class FeaturesDataset(Dataset):
         suffix = Path(path).suffix.lower()
         refusal = f"features.path must be an .npz, .npy or .parquet file; got '{path}'"
         require(suffix in (".npz", ".npy", ".parquet", ".pq"), refusal)
-        require(
-            (suffix == ".npy") == bool(labels),
-            "features.labels must be the .npy file of labels when features.path is an .npy file, and only then; got "
-            f"'{labels}' for '{path}'",
-        )
+        wanted = "the .npy file of labels when features.path is an .npy file, and only then"
+        require((suffix == ".npy") == bool(labels), f"features.labels must be {wanted}; got '{labels}' for '{path}'")
         self.path, self.labels = path, labels
 
     def version(self) -> tuple[str | int, ...] | None:
@@ -69,9 +66,8 @@ class FeaturesDataset(Dataset):
 def _table(columns: dict[str, np.ndarray], origin: str) -> ImageTable:
     images = FeatureRows(columns["features"], origin=origin)
     labels, names = _classes(columns["labels"], columns.get("class_names"), origin)
-    require(
-        len(labels) == len(images), f"{origin} has {len(images)} rows of features but {len(labels)} labels", DataError
-    )
+    refusal = f"{origin} has {len(images)} rows of features but {len(labels)} labels"
+    require(len(labels) == len(images), refusal, DataError)
     parts, groups, files = columns.get("split"), columns.get("groups"), columns.get("files")
     if parts is not None:
         words = [_SPLIT_NUMBERS.get(str(word), str(word)) for word in parts.tolist()]
@@ -90,9 +86,8 @@ def _table(columns: dict[str, np.ndarray], origin: str) -> ImageTable:
 def _classes(labels: np.ndarray, names: np.ndarray | None, origin: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return labels as 0..C-1 and the class names."""
     require(labels.ndim == 1, f"labels must be one per item, (n,); {origin} has shape {labels.shape}", DataError)
-    require(
-        labels.dtype.kind in "iuUS", f"labels must be whole numbers or text; {origin} has {labels.dtype}", DataError
-    )
+    refusal = f"labels must be whole numbers or text; {origin} has {labels.dtype}"
+    require(labels.dtype.kind in "iuUS", refusal, DataError)
     if names is not None and labels.dtype.kind in "iu":
         is_within = len(labels) > 0 and labels.min() >= 0 and labels.max() < len(names)
         require(is_within, f"{origin}: labels must be in 0..{len(names) - 1}, the {len(names)} class names", DataError)

@@ -45,12 +45,9 @@ class InShopDataset(OfficialDataset):
         complaint = f"{listed / LIST}: an image is train, query or gallery; got '{''.join(strange[:1])}'"
         require(not strange, complaint, DataError)
         n_queries = int((status == "query").sum())
-        require(
-            self.subset or n_queries == N_QUERIES,
-            f"In-Shop Clothes has {N_QUERIES} queries; this copy lists {n_queries}. Set data.subset=true if this is a "
-            "part of it on purpose",
-            DataError,
-        )
+        told = f"In-Shop Clothes has {N_QUERIES} queries; this copy lists {n_queries}"
+        advice = "Set data.subset=true if this is a part of it on purpose"
+        require(self.subset or n_queries == N_QUERIES, f"{told}. {advice}", DataError)
         names, labels = np.unique([row[1] for row in rows], return_inverse=True)
         paths = [row[0] for row in rows]
         # The list says img/...; the archive of images unpacks to img/ as well, often inside a folder Img/.

@@ -88,14 +88,10 @@ def _boxes(columns: Columns, has: dict[str, str | None]) -> np.ndarray | None:
     blank = np.stack([columns.blank(name) for name in named], axis=1)
     is_blank = blank.all(axis=1)
     if (torn := np.flatnonzero(blank.any(axis=1) & ~is_blank)).size:
-        raise DataError(
-            f"{columns.path}: {len(torn)} boxes lack some of their edges; the first is in row {torn[0] + 1}. Leave all "
-            "four empty for a whole image"
-        )
+        told = f"{len(torn)} boxes lack some of their edges; the first is in row {torn[0] + 1}"
+        raise DataError(f"{columns.path}: {told}. Leave all four empty for a whole image")
     wrong = (boxes[:, 0] >= boxes[:, 2]) | (boxes[:, 1] >= boxes[:, 3]) | (boxes < 0).any(axis=1)
     if (bad := np.flatnonzero(wrong & ~is_blank)).size:
-        raise DataError(
-            f"{columns.path}: {len(bad)} boxes are empty or begin outside the image; the first is in row "
-            f"{bad[0] + 1}: {boxes[bad[0]].tolist()}"
-        )
+        told = f"{len(bad)} boxes are empty or begin outside the image; the first is in row {bad[0] + 1}"
+        raise DataError(f"{columns.path}: {told}: {boxes[bad[0]].tolist()}")
     return boxes

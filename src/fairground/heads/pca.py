@@ -36,11 +36,10 @@ class PcaHead(AffineHead):
         self.start_from(principal_axes(blocks, standardise=self.standardise))
 
     def start_from(self, found: PrincipalAxes) -> None:
-        require(
-            self.embedding_dim < found.n,
-            f"pca.embedding_dim must be below the number of training images, {found.n}, for {found.n} points have no "
-            f"more axes; got {self.embedding_dim}. Say head.embedding_dim={_largest_power_below(found.n)}",
-        )
+        bound = f"below the number of training images, {found.n}, for {found.n} points have no more axes"
+        advice = f"Say head.embedding_dim={_largest_power_below(found.n)}"
+        refusal = f"pca.embedding_dim must be {bound}; got {self.embedding_dim}. {advice}"
+        require(self.embedding_dim < found.n, refusal)
         self.start_at(*found.projection(self.embedding_dim))
 
 

@@ -40,11 +40,8 @@ class WhitenedHead(AffineHead):
         self.start_from(principal_axes(blocks, standardise=False))
 
     def start_from(self, found: PrincipalAxes) -> None:
-        require(
-            self.embedding_dim < found.n,
-            f"whitened.embedding_dim must be below the number of training images, {found.n}, for {found.n} points have "
-            f"no more axes; got {self.embedding_dim}",
-        )
+        bound = f"below the number of training images, {found.n}, for {found.n} points have no more axes"
+        require(self.embedding_dim < found.n, f"whitened.embedding_dim must be {bound}; got {self.embedding_dim}")
         weight, bias = found.projection(self.embedding_dim)
         spread = found.spread[: self.embedding_dim]
         divisor = spread.clamp(min=max(_LEAST * float(spread.max()), 1e-12)) ** self.power

@@ -23,11 +23,9 @@ class ClassRows:
     """
 
     def __init__(self, labels: torch.Tensor) -> None:
-        require(
-            labels.ndim == 1 and labels.numel() > 0 and not labels.is_floating_point(),
-            f"a sampler takes one integer label per training image; got {labels.dtype} of shape {tuple(labels.shape)}",
-            DataError,
-        )
+        is_right = labels.ndim == 1 and labels.numel() > 0 and not labels.is_floating_point()
+        got = f"{labels.dtype} of shape {tuple(labels.shape)}"
+        require(is_right, f"a sampler takes one integer label per training image; got {got}", DataError)
         self.group, self.sizes = class_groups(labels)
         self.rows = self.group.argsort(stable=True)
         self.starts = self.sizes.cumsum(0) - self.sizes
@@ -42,10 +40,8 @@ class ClassRows:
         Without `replace` they differ; a class smaller than k gives all its rows and then repeats.
         """
         sizes = self.sizes[classes]
-        if replace:
-            chosen = draw_below(sizes.unsqueeze(1).expand(-1, k), generator)
-        else:
-            chosen = draw_subsets(sizes, k, generator)
+        below = sizes.unsqueeze(1).expand(-1, k)
+        chosen = draw_below(below, generator) if replace else draw_subsets(sizes, k, generator)
         return self.rows[self.starts[classes].unsqueeze(1) + chosen]
 
     def draw_partners(self, picks: torch.Tensor, k: int, generator: torch.Generator) -> torch.Tensor:
@@ -69,14 +65,9 @@ class ClassRows:
 
     def filled_up(self, k: int) -> tuple[str, ...]:
         """Return the sentence for the record about classes with fewer than k images, if there are any."""
-        n_small = int((self.sizes < k).sum())
-        if n_small == 0:
-            return ()
-        smallest = int(self.sizes.min())
-        return (
-            f"{n_small} of {self.n_classes} classes have fewer than {k} images (the smallest has {smallest}): "
-            f"each is filled up to {k} with repeats of its own images",
-        )
+        n_small, smallest = int((self.sizes < k).sum()), int(self.sizes.min())
+        small = f"{n_small} of {self.n_classes} classes have fewer than {k} images (the smallest has {smallest})"
+        return (f"{small}: each is filled up to {k} with repeats of its own images",) if n_small else ()
 
 
 class ClassSampler(BatchSampler):
@@ -100,13 +91,11 @@ class ClassSampler(BatchSampler):
         require(m >= 1, f"sampler.per_class must be at least 1; got {m}")
         require(size % m == 0, f"sampler.per_class must divide the batch size of {size}; got {m}")
         fitting = next(k for k in range(-(-size // n_classes), size + 1) if size % k == 0)
-        require(
-            not distinct or n_classes >= size // m,
-            f"a batch of {size} with sampler.per_class = {m} needs {size // m} different classes; the training split "
-            f"has {n_classes}. Set training.batch_size={n_classes * m}, or sampler.per_class={fitting} for "
-            f"{size // fitting} classes with more images of each (repeated where a class has fewer)",
-            DataError,
-        )
+        needs = f"a batch of {size} with sampler.per_class = {m} needs {size // m} different classes"
+        fewer = f"{size // fitting} classes with more images of each (repeated where a class has fewer)"
+        advice = f"Set training.batch_size={n_classes * m}, or sampler.per_class={fitting} for {fewer}"
+        has_enough = not distinct or n_classes >= size // m
+        require(has_enough, f"{needs}; the training split has {n_classes}. {advice}", DataError)
         return size // m
 
 
@@ -217,11 +206,8 @@ def _draw_and_repair(n: int, k: int, m: int, generator: torch.Generator) -> torc
     No number is treated differently from any other, so no choice of different numbers can be likelier than another.
     """
     drawn = torch.randint(n, (m, k), generator=generator, device=generator.device)
-    is_repeat = mark_repeats(drawn)
-    while is_repeat.any():
-        again = torch.randint(n, (int(is_repeat.sum()),), generator=generator, device=generator.device)
-        drawn[is_repeat] = again
-        is_repeat = mark_repeats(drawn)
+    while (is_repeat := mark_repeats(drawn)).any():
+        drawn[is_repeat] = torch.randint(n, (int(is_repeat.sum()),), generator=generator, device=generator.device)
     return drawn
 
 

@@ -4,7 +4,7 @@ import inspect
 import tempfile
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, Literal, Required, TypedDict
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
@@ -17,22 +17,6 @@ from fairground.samplers import _class_draws as draws
 Mine = Literal["batch", "epoch"]
 #: rows filled at a time, so that filling a mapped bank needs little memory besides
 _BLOCK = 65536
-
-
-class BankSettings(TypedDict, total=False):
-    """The settings of an `EmbeddedSampler`, which explains them."""
-
-    labels: Required[Labels]
-    batch_size: Required[int]
-    per_class: int
-    pool: int
-    mine: Mine
-    momentum: float
-    update: bool
-    normalise: bool
-    projection: int
-    memory_limit: float
-    seed: int
 
 
 class EmbeddedSampler(draws.ClassSampler):

@@ -43,8 +43,7 @@ class BalancedSampler(ClassSampler):
         super().start_epoch(generator)
         shuffled = torch.randperm(len(self._classes.rows), generator=generator, device=generator.device)
         self._order = shuffled[self._classes.group[shuffled].argsort(stable=True)]
-        self._round = 0
-        self._left_over = self._left_over[:0]
+        self._round, self._left_over = 0, self._left_over[:0]
 
     def plan(self, generator: torch.Generator) -> torch.Tensor:
         if self._order is None:
@@ -75,6 +74,5 @@ class BalancedSampler(ClassSampler):
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
         super().load_state_dict(state)
         if "order" in state:
-            self._order = state["order"].clone()
+            self._order, self._left_over = state["order"].clone(), state["left_over"].clone()
             self._round = int(state["round"])
-            self._left_over = state["left_over"].clone()

@@ -16,13 +16,13 @@ Departures from the paper
     code would stop. `density = False` leaves q out, and with it the pull towards the middle.
 """
 
-from typing import Unpack
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from fairground.contracts.sampler import Real, require
-from fairground.samplers._memory_bank import BankSettings, EmbeddedSampler
+from fairground.samplers._memory_bank import EmbeddedSampler
 
 
 class D2CoresetSampler(EmbeddedSampler):
@@ -30,7 +30,7 @@ class D2CoresetSampler(EmbeddedSampler):
 
     tunable = {"spread": Real(low=0.0, high=4.0)}
 
-    def __init__(self, *, spread: float = 1.0, density: bool = True, **bank: Unpack[BankSettings]) -> None:
+    def __init__(self, *, spread: float = 1.0, density: bool = True, **bank: Any) -> None:
         super().__init__(**bank)
         require(spread >= 0, f"sampler.spread must be 0 or more; got {spread}")
         self.require_picks()

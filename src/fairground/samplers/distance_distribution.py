@@ -16,12 +16,12 @@ Departures from the paper
     whatever their place, and adds the differences of mean and deviation: `cost = "roth_code"`.
 """
 
-from typing import Literal, NamedTuple, Unpack
+from typing import Any, Literal, NamedTuple
 
 import torch
 
 from fairground.contracts.sampler import require
-from fairground.samplers._memory_bank import BankSettings, EmbeddedSampler
+from fairground.samplers._memory_bank import EmbeddedSampler
 
 
 class DistanceHistograms(NamedTuple):
@@ -45,7 +45,7 @@ class DistanceDistributionSampler(EmbeddedSampler):
         bins: int = 50,
         cost: Literal["w1", "roth_code"] = "w1",
         replace_classes: bool = False,
-        **bank: Unpack[BankSettings],
+        **bank: Any,
     ) -> None:
         super().__init__(**bank)
         require(candidates >= 1, f"sampler.candidates must be at least 1; got {candidates}")

@@ -33,20 +33,14 @@ class FixedTuplesSampler(BatchSampler):
         labels = label_tensor(labels)
         tuples = _read(Path(file))
         n_tuples, length = tuples.shape
-        require(
-            batch_size >= 1 and batch_size % length == 0,
-            f"the tuples of '{file}' have {length} images each: the batch size must be a multiple; got {batch_size}",
-        )
+        refusal = f"the tuples of '{file}' have {length} images each: the batch size must be a multiple"
+        require(batch_size >= 1 and batch_size % length == 0, f"{refusal}; got {batch_size}")
         refusal = f"'{file}' lists {n_tuples} tuples; a batch of {batch_size} takes {batch_size // length}"
         require(n_tuples >= batch_size // length, refusal, DataError)
         lowest, highest = int(tuples.min()), int(tuples.max())
-        require(
-            lowest >= 0 and highest < len(labels),
-            f"'{file}' must list rows in 0..{len(labels) - 1}, the training split; got {lowest}..{highest}",
-            DataError,
-        )
-        self._tuples = torch.from_numpy(tuples).to(labels.device)
-        self._shuffle = shuffle
+        refusal = f"'{file}' must list rows in 0..{len(labels) - 1}, the training split; got {lowest}..{highest}"
+        require(lowest >= 0 and highest < len(labels), refusal, DataError)
+        self._tuples, self._shuffle = torch.from_numpy(tuples).to(labels.device), shuffle
 
     @property
     def n_batches(self) -> int:

@@ -15,23 +15,22 @@ Departures from the paper
     of candidates is that of the released code, in which the name of this sampler leads nowhere (erratum E44).
 """
 
-from typing import Unpack
+from typing import Any
 
 import torch
 
 from fairground.contracts.sampler import require
-from fairground.samplers._memory_bank import BankSettings, EmbeddedSampler
+from fairground.samplers._memory_bank import EmbeddedSampler
 
 
 class FrechetSampler(EmbeddedSampler):
     """Keeps the best of `candidates` batches by the Fréchet distance to their pool."""
 
-    def __init__(self, *, candidates: int = 10, replace_classes: bool = False, **bank: Unpack[BankSettings]) -> None:
+    def __init__(self, *, candidates: int = 10, replace_classes: bool = False, **bank: Any) -> None:
         super().__init__(**bank)
         require(candidates >= 1, f"sampler.candidates must be at least 1; got {candidates}")
-        require(
-            self._batch_size >= 2, f"a batch of {self._batch_size} has no covariance: the batch size must be at least 2"
-        )
+        refusal = f"a batch of {self._batch_size} has no covariance: the batch size must be at least 2"
+        require(self._batch_size >= 2, refusal)
         self.class_slots(distinct=not replace_classes)
         self._n_candidates, self._replace_classes = candidates, replace_classes
 

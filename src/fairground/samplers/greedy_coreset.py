@@ -19,17 +19,17 @@ Departures from the paper
 """
 
 from math import ceil
-from typing import Unpack
+from typing import Any
 
 import torch
 
-from fairground.samplers._memory_bank import BankSettings, EmbeddedSampler
+from fairground.samplers._memory_bank import EmbeddedSampler
 
 
 class GreedyCoresetSampler(EmbeddedSampler):
     """Every next pick is the image farthest from all picks so far or, with `softened`, one of the farthest 3 %."""
 
-    def __init__(self, *, softened: bool = False, roth_code: bool = False, **bank: Unpack[BankSettings]) -> None:
+    def __init__(self, *, softened: bool = False, roth_code: bool = False, **bank: Any) -> None:
         super().__init__(**bank)
         self.require_picks()
         self._softness, self._roth_code = 0.03 if softened else 0.0, roth_code

@@ -35,27 +35,21 @@ class HierarchicalSampler(ClassSampler):
         if super_labels is None:
             raise DataError("sampler hierarchical needs super-classes, and the data set has none")
         super_labels = label_tensor(super_labels)
-        require(
-            super_labels.shape == labels.shape,
-            f"sampler hierarchical needs one super-class per image; got {len(super_labels)} for {len(labels)} images",
-            DataError,
-        )
+        got = f"{len(super_labels)} for {len(labels)} images"
+        refusal = f"sampler hierarchical needs one super-class per image; got {got}"
+        require(super_labels.shape == labels.shape, refusal, DataError)
         self._n_slots = self.class_slots(distinct=False)
         refusal = f"sampler.super_per_batch must divide the {self._n_slots} classes of a batch; got {super_per_batch}"
         require(super_per_batch >= 1 and self._n_slots % super_per_batch == 0, refusal)
         # A class is where its first image is; the others must be there too.
         super_of_class = super_labels[self._classes.rows[self._classes.starts]]
         is_split = super_of_class[self._classes.group] != super_labels
-        require(
-            not is_split.any(), f"{int(is_split.sum())} images are in another super-class than their class", DataError
-        )
+        refusal = f"{int(is_split.sum())} images are in another super-class than their class"
+        require(not is_split.any(), refusal, DataError)
         self._supers = ClassRows(super_of_class)
-        require(
-            self._supers.n_classes >= super_per_batch,
-            f"sampler.super_per_batch must be at most the number of super-classes, {self._supers.n_classes}; got "
-            f"{super_per_batch}",
-            DataError,
-        )
+        most = self._supers.n_classes
+        refusal = f"sampler.super_per_batch must be at most the number of super-classes, {most}; got {super_per_batch}"
+        require(most >= super_per_batch, refusal, DataError)
         self._super_per_batch = super_per_batch
 
     def plan(self, generator: torch.Generator) -> torch.Tensor:

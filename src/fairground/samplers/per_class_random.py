@@ -30,11 +30,9 @@ class PerClassRandomSampler(ClassSampler):
     ) -> None:
         super().__init__(labels=labels, batch_size=batch_size, seed=seed)
         require(batch_size >= 2, f"the batch size must be at least 2, for a pair; got {batch_size}")
-        require(
-            uniform_over == "classes" or len(labels) >= batch_size - 1,
-            f"a batch of {batch_size} needs {batch_size - 1} different images; the training split has {len(labels)}",
-            DataError,
-        )
+        has_enough = uniform_over == "classes" or len(labels) >= batch_size - 1
+        refusal = f"a batch of {batch_size} needs {batch_size - 1} different images"
+        require(has_enough, f"{refusal}; the training split has {len(labels)}", DataError)
         self._uniform_over = uniform_over
 
     def plan(self, generator: torch.Generator) -> torch.Tensor:

@@ -21,14 +21,10 @@ class UniformSampler(BatchSampler):
     def __init__(self, *, labels: Labels, batch_size: int, replace: bool = False, seed: int = 0) -> None:
         super().__init__(batch_size=batch_size, seed=seed)
         labels = label_tensor(labels)
-        require(
-            len(labels) >= batch_size or (replace and len(labels) > 0),
-            f"a batch of {batch_size} different images needs as many; the training split has {len(labels)}. Lower the "
-            f"batch size or set sampler.replace",
-            DataError,
-        )
-        self._n_rows = len(labels)
-        self._replace = replace
+        has_enough = len(labels) >= batch_size or (replace and len(labels) > 0)
+        refusal = f"a batch of {batch_size} different images needs as many; the training split has {len(labels)}"
+        require(has_enough, f"{refusal}. Lower the batch size or set sampler.replace", DataError)
+        self._n_rows, self._replace = len(labels), replace
 
     @property
     def n_batches(self) -> int:

@@ -43,12 +43,9 @@ def validated_by_draw(
 ) -> SplitRows:
     """Return a split in which the first classes of `order`, a fraction `validation` of them, validate."""
     n_validation = round(validation * len(order))
-    require(
-        n_validation < len(order) and (n_validation > 0) == (validation > 0),
-        f"{name}.validation = {validation} of {len(order)} classes leaves {n_validation} to validate and "
-        f"{len(order) - n_validation} to train on; each needs one at least",
-        DataError,
-    )
+    is_both = n_validation < len(order) and (n_validation > 0) == (validation > 0)
+    left = f"leaves {n_validation} to validate and {len(order) - n_validation} to train on; each needs one at least"
+    require(is_both, f"{name}.validation = {validation} of {len(order)} classes {left}", DataError)
     return SplitRows(
         train=rows_to_learn(table, np.array(order[n_validation:])),
         validation=rows_to_learn(table, np.array(order[:n_validation], dtype=np.int64)),

@@ -31,11 +31,8 @@ class ClassFoldsSplit(Split):
 
     def divide(self, table: ImageTable) -> SplitRows:
         seen, test = class_halves(table)
-        require(
-            len(seen) >= self.n_folds,
-            f"class_folds.n_folds = {self.n_folds} needs as many classes outside the test half; there are {len(seen)}",
-            DataError,
-        )
+        refusal = f"class_folds.n_folds = {self.n_folds} needs as many classes outside the test half"
+        require(len(seen) >= self.n_folds, f"{refusal}; there are {len(seen)}", DataError)
         blocks = np.array_split(seen, self.n_folds)
         validation = blocks.pop(self.fold)
         return SplitRows(

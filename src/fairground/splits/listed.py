@@ -47,13 +47,11 @@ class ListedSplit(Split):
             train, validation = self._held_back(table, train)
         test = np.flatnonzero(is_test)
         shared = np.intersect1d(table.labels[train], table.labels[test])
-        require(
-            self.closed_set or len(shared) == 0,
-            f"split listed: {len(shared)} classes train and test, the first is "
-            f"'{table.class_names[shared[0]] if len(shared) else ''}'. Metric learning is judged on unseen classes; "
-            "list whole classes, or say split.closed_set=true and have every table say so",
-            DataError,
-        )
+        first = table.class_names[shared[0]] if len(shared) else ""
+        told = f"split listed: {len(shared)} classes train and test, the first is '{first}'"
+        advice = "list whole classes, or say split.closed_set=true and have every table say so"
+        refusal = f"{told}. Metric learning is judged on unseen classes; {advice}"
+        require(self.closed_set or len(shared) == 0, refusal, DataError)
         return SplitRows(train=train, validation=validation, test=test, is_closed_set=self.closed_set)
 
     def _held_back(self, table: ImageTable, train: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -63,12 +61,11 @@ class ListedSplit(Split):
             return rest, validation
         classes = np.unique(table.labels[train])
         n_validation = round(self.validation * len(classes))
-        require(
-            0 < n_validation < len(classes),
-            f"listed.validation = {self.validation} of {len(classes)} training classes leaves {n_validation} to "
-            f"validate and {len(classes) - n_validation} to train on; each needs one at least",
-            DataError,
+        left = (
+            f"leaves {n_validation} to validate and {len(classes) - n_validation} to train on; each needs one at least"
         )
+        refusal = f"listed.validation = {self.validation} of {len(classes)} training classes {left}"
+        require(0 < n_validation < len(classes), refusal, DataError)
         chosen = classes_by_draw(table, classes, self.seed)[:n_validation]
         is_held = np.isin(table.labels[train], chosen)
         return train[~is_held], train[is_held]
@@ -91,7 +88,6 @@ def _from_file(table: ImageTable, path: Path) -> np.ndarray:
     else:
         own = [table.class_names[label] for label in table.labels]
     strange = sorted(set(known) - set(own))
-    require(
-        not strange, f"{path} names {len(strange)} {key}s the data does not have: '{''.join(strange[:1])}'", DataError
-    )
+    refusal = f"{path} names {len(strange)} {key}s the data does not have: '{''.join(strange[:1])}'"
+    require(not strange, refusal, DataError)
     return np.array([known.get(name, "") for name in own], dtype="<U10")

@@ -34,11 +34,8 @@ class MlrcFoldsSplit(Split):
         classes = np.unique(table.labels)
         n_learnt = len(classes) // 2
         n_validation = len(classes) // (2 * self.n_folds)
-        require(
-            n_validation >= 1,
-            f"mlrc_folds.n_folds = {self.n_folds} needs {2 * self.n_folds} classes or more; there are {len(classes)}",
-            DataError,
-        )
+        refusal = f"mlrc_folds.n_folds = {self.n_folds} needs {2 * self.n_folds} classes or more"
+        require(n_validation >= 1, f"{refusal}; there are {len(classes)}", DataError)
         begin = self.fold * n_learnt // self.n_folds
         turned = classes[(begin + np.arange(n_learnt)) % n_learnt]
         n_train = n_learnt - n_validation

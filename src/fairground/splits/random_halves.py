@@ -34,9 +34,8 @@ class RandomHalvesSplit(Split):
         classes, test = np.unique(table.labels), np.empty(0, np.int64)
         if table.official_test is not None:
             classes, test = class_halves(table)
-        require(
-            len(classes) >= 3, f"random_halves needs three classes at least; the data has {len(classes)}", DataError
-        )
+        refusal = f"random_halves needs three classes at least; the data has {len(classes)}"
+        require(len(classes) >= 3, refusal, DataError)
         order = classes_by_draw(table, classes, self.seed)
         if table.official_test is None:
             n_test = len(classes) // 2

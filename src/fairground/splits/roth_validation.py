@@ -33,12 +33,9 @@ class RothValidationSplit(Split):
         for classes in _by_super_class(table, seen):
             trained.extend(classes[: int(self.train * len(classes))])
         validation = np.setdiff1d(seen, trained)
-        require(
-            len(trained) > 0 and len(validation) > 0,
-            f"roth_validation.train = {self.train} of {len(seen)} classes leaves {len(trained)} to train on and "
-            f"{len(validation)} to validate; each needs one at least",
-            DataError,
-        )
+        left = f"leaves {len(trained)} to train on and {len(validation)} to validate; each needs one at least"
+        refusal = f"roth_validation.train = {self.train} of {len(seen)} classes {left}"
+        require(len(trained) > 0 and len(validation) > 0, refusal, DataError)
         return SplitRows(
             train=rows_to_learn(table, np.array(trained)), validation=rows_to_learn(table, validation), test=test
         )

@@ -32,9 +32,8 @@ class Mlrc2020Transform(steps.PhotographTransform):
     ) -> None:
         super().__init__(preprocessing, side, shorter_side)
         require(0 < smallest_area <= 1, f"mlrc2020.smallest_area must be in (0, 1]; got {smallest_area}")
-        require(
-            0 < narrowest <= widest, f"mlrc2020.narrowest must be in (0, mlrc2020.widest]; got {narrowest}, {widest}"
-        )
+        refusal = f"mlrc2020.narrowest must be in (0, mlrc2020.widest]; got {narrowest}, {widest}"
+        require(0 < narrowest <= widest, refusal)
         require(0 <= flip <= 1, f"mlrc2020.flip must be a probability in [0, 1]; got {flip}")
         self.area, self.ratio, self.flip = (smallest_area, 1.0), (narrowest, widest), flip
         self.resized = shorter_side

@@ -8,13 +8,14 @@ Weights are fewer than pixels, so w s costs little; a norm of its own reads and 
 forward and twice backward. Weights, names and gradients of both modules stay what they are.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import inf
 from types import NoneType
 from typing import Any, TypeGuard
 
 import torch
 
+from fairground.errors import require
 from fairground.kernels.depthwise import weight_gradient
 
 
@@ -23,6 +24,18 @@ class Chain(torch.nn.Sequential):
 
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
         return run(self, hidden)
+
+
+def pooled_blocks(setting: str, channels: int, widths: Sequence[int]) -> list[Chain]:
+    """Return blocks of convolution 3 x 3, batch norm, max pool and ReLU, of so many channels each."""
+    is_right = len(widths) > 0 and all(isinstance(width, int) and width > 0 for width in widths)
+    require(is_right, f"{setting} must be positive whole numbers, one per block; got {list(widths)}")
+    blocks = []
+    for before, after in zip([channels, *widths[:-1]], widths, strict=True):
+        convolution = torch.nn.Conv2d(before, after, 3, padding=1, bias=False)
+        pool, activation = torch.nn.MaxPool2d(2), torch.nn.ReLU(inplace=True)
+        blocks.append(Chain(convolution, torch.nn.BatchNorm2d(after), pool, activation))
+    return blocks
 
 
 def run(parts: Iterable[torch.nn.Module], hidden: torch.Tensor, shortcut: torch.Tensor | None = None) -> torch.Tensor:

@@ -47,11 +47,8 @@ def load_weights(
     path, wanted = _locate(name, weights, sha256, trunk.published)
     data = read_bytes(path)
     found = hashlib.sha256(data).hexdigest()
-    require(
-        found.startswith(wanted),
-        f"trunk.weights: {path} is not the file it should be: its SHA-256 is {found}, not {wanted}"
-        + ("" if len(wanted) == 64 else "..."),
-    )
+    refusal = f"trunk.weights: {path} is not the file it should be: its SHA-256 is {found}, not {wanted}"
+    require(found.startswith(wanted), refusal + ("" if len(wanted) == 64 else "..."))
     _fit(trunk, _read(path, data), f"trunk.weights: {path.name}", dropped, rename)
     return f"sha256:{found}"
 
@@ -71,8 +68,7 @@ def _locate(name: str, weights: str, sha256: str, published: Sequence[PublishedW
     if weights == "imagenet":
         require(len(published) > 0, f"trunk.weights of {name} must be none or the path of a file; got 'imagenet'")
         for entry in published:
-            found = find_published(entry)
-            if found is not None:
+            if found := find_published(entry):
                 return found, sha256 or entry.sha256
         first = published[0]
         begins = "is" if len(first.sha256) == 64 else "begins with"
@@ -87,11 +83,9 @@ def _locate(name: str, weights: str, sha256: str, published: Sequence[PublishedW
     require(path.exists(), f"trunk.weights of {name} must be {words}; there is no file {path}")
     require_file(path)
     wanted = sha256 or known.get(path.name, "")
-    require(
-        bool(wanted) or path.suffix == ".safetensors",
-        f"trunk.weights: {path} is a pickle, which could run code when opened; give trunk.weights_sha256, the "
-        "SHA-256 its publisher names, or convert it to safetensors",
-    )
+    refusal = f"trunk.weights: {path} is a pickle, which could run code when opened"
+    advice = "give trunk.weights_sha256, the SHA-256 its publisher names, or convert it to safetensors"
+    require(bool(wanted) or path.suffix == ".safetensors", f"{refusal}; {advice}")
     return path, wanted
 
 
@@ -102,10 +96,8 @@ def weights_folder() -> Path:
 
 def find_published(entry: PublishedWeights) -> Path | None:
     """Return where a published file is on this machine: in the package that carries it, or in the folder of weights."""
-    for folder in (_inside_package(entry.package), weights_folder()):
-        if folder is not None and (folder / entry.file).is_file():
-            return folder / entry.file
-    return None
+    files = (folder / entry.file for folder in (_inside_package(entry.package), weights_folder()) if folder)
+    return next((file for file in files if file.is_file()), None)
 
 
 def _inside_package(place: str) -> Path | None:

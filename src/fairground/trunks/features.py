@@ -26,9 +26,6 @@ class FeaturesTrunk(Trunk):
 
 class _AsTheyAre(nn.Module):
     def forward(self, features: Tensor) -> Tensor:
-        require(
-            features.ndim == 2,
-            f"trunk features takes feature vectors (n, d), not images; got shape {tuple(features.shape)}. "
-            "Choose a trunk for images, such as efficientnet_lite0",
-        )
+        refusal = f"trunk features takes feature vectors (n, d), not images; got shape {tuple(features.shape)}"
+        require(features.ndim == 2, f"{refusal}. Choose a trunk for images, such as efficientnet_lite0")
         return features

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 
 import torch
 
-from fairground.contracts.trunk_head_transform import Pooling, Trunk, require
-from fairground.trunks._fused_convolution import Chain
+from fairground.contracts.trunk_head_transform import Pooling, Trunk
+from fairground.trunks._fused_convolution import Chain, pooled_blocks
 
 FOLD = 2
 
@@ -30,12 +30,9 @@ class FoldedConvTrunk(Trunk):
 
     def __init__(self, *, channels: int, widths: Sequence[int] = (32, 64, 128), pooling: Pooling = "avg") -> None:
         super().__init__(pooling=pooling)
-        refusal = f"folded_conv.widths must be positive whole numbers, one per block; got {list(widths)}"
-        require(len(widths) > 0 and all(isinstance(width, int) and width > 0 for width in widths), refusal)
-        inputs = [FOLD * FOLD * channels, *widths[:-1]]
-        blocks = [_block(before, after) for before, after in zip(inputs, widths, strict=True)]
-        blocks[0] = {"fold": _Fold(), **blocks[0]}
-        self.stages = torch.nn.ModuleList(Chain(OrderedDict(block)) for block in blocks)
+        first, *others = pooled_blocks("folded_conv.widths", FOLD * FOLD * channels, widths)
+        folded = Chain(OrderedDict(fold=_Fold(), **dict(first.named_children())))
+        self.stages = torch.nn.ModuleList([folded, *others])
         self.n_features = widths[-1]
 
 
@@ -46,12 +43,3 @@ class _Fold(torch.nn.Module):
         folded = torch.nn.functional.pixel_unshuffle(even, FOLD)
         # Unshuffling lays the channels outermost again.
         return folded.contiguous(memory_format=torch.channels_last)
-
-
-def _block(before: int, after: int) -> dict[str, torch.nn.Module]:
-    return {
-        "0": torch.nn.Conv2d(before, after, 3, padding=1, bias=False),
-        "1": torch.nn.BatchNorm2d(after),
-        "2": torch.nn.MaxPool2d(2),
-        "3": torch.nn.ReLU(inplace=True),
-    }

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from fairground.contracts.trunk_head_transform import Pooling, Trunk, require
-from fairground.trunks._fused_convolution import Chain
+from fairground.contracts.trunk_head_transform import Pooling, Trunk
+from fairground.trunks._fused_convolution import pooled_blocks
 
 
 class SmallConvTrunk(Trunk):
@@ -25,11 +25,5 @@ class SmallConvTrunk(Trunk):
 
     def __init__(self, *, channels: int, widths: Sequence[int] = (32, 64, 128, 128), pooling: Pooling = "avg") -> None:
         super().__init__(pooling=pooling)
-        refusal = f"small_conv.widths must be positive whole numbers, one per block; got {list(widths)}"
-        require(len(widths) > 0 and all(isinstance(width, int) and width > 0 for width in widths), refusal)
-        inputs = [channels, *widths[:-1]]
-        self.stages = nn.ModuleList()
-        for before, after in zip(inputs, widths, strict=True):
-            convolution = nn.Conv2d(before, after, 3, padding=1, bias=False)
-            self.stages.append(Chain(convolution, nn.BatchNorm2d(after), nn.MaxPool2d(2), nn.ReLU(inplace=True)))
+        self.stages = nn.ModuleList(pooled_blocks("small_conv.widths", channels, widths))
         self.n_features = widths[-1]

@@ -183,10 +183,8 @@ def _timm() -> Any:
         import_torchvision()
         import timm
     except ImportError as error:
-        raise InputError(
-            f"trunk=timm needs the package {error.name or 'timm'}, which is not installed: "
-            "pip install 'fairground[timm]'"
-        ) from error
+        told = f"trunk=timm needs the package {error.name or 'timm'}, which is not installed"
+        raise InputError(f"{told}: pip install 'fairground[timm]'") from error
     return timm
 
 
