@@ -47,9 +47,9 @@ class HierarchicalSampler(ClassSampler):
         refusal = f"{int(is_split.sum())} images are in another super-class than their class"
         require(not is_split.any(), refusal, DataError)
         self._supers = ClassRows(super_of_class)
-        most = self._supers.n_classes
-        refusal = f"sampler.super_per_batch must be at most the number of super-classes, {most}; got {super_per_batch}"
-        require(most >= super_per_batch, refusal, DataError)
+        wanted = f"at most the number of super-classes, {self._supers.n_classes}"
+        refusal = f"sampler.super_per_batch must be {wanted}; got {super_per_batch}"
+        require(self._supers.n_classes >= super_per_batch, refusal, DataError)
         self._super_per_batch = super_per_batch
 
     def plan(self, generator: torch.Generator) -> torch.Tensor:

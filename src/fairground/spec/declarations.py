@@ -92,8 +92,8 @@ def check_settings(room: str, name: str, settings: Mapping[str, Value]) -> None:
     """Run those checks of a component's constructor that need its settings alone."""
     names = {**_CHECKS, **settings, "self": SimpleNamespace()}
     for check in _checks(room, name):
-        # About an attribute that only a real object has.
-        with suppress(AttributeError):
+        # About an attribute that only a real object has, or what follows from one.
+        with suppress(AttributeError, NameError):
             exec(check, names)
 
 

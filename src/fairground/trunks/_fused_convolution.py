@@ -15,7 +15,6 @@ from typing import Any, TypeGuard
 
 import torch
 
-from fairground.errors import require
 from fairground.kernels.depthwise import weight_gradient
 
 
@@ -26,10 +25,8 @@ class Chain(torch.nn.Sequential):
         return run(self, hidden)
 
 
-def pooled_blocks(setting: str, channels: int, widths: Sequence[int]) -> list[Chain]:
+def pooled_blocks(channels: int, widths: Sequence[int]) -> list[Chain]:
     """Return blocks of convolution 3 x 3, batch norm, max pool and ReLU, of so many channels each."""
-    is_right = len(widths) > 0 and all(isinstance(width, int) and width > 0 for width in widths)
-    require(is_right, f"{setting} must be positive whole numbers, one per block; got {list(widths)}")
     blocks = []
     for before, after in zip([channels, *widths[:-1]], widths, strict=True):
         convolution = torch.nn.Conv2d(before, after, 3, padding=1, bias=False)

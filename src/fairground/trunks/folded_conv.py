@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import torch
 
-from fairground.contracts.trunk_head_transform import Pooling, Trunk
+from fairground.contracts.trunk_head_transform import Pooling, Trunk, require
 from fairground.trunks._fused_convolution import Chain, pooled_blocks
 
 FOLD = 2
@@ -30,7 +30,9 @@ class FoldedConvTrunk(Trunk):
 
     def __init__(self, *, channels: int, widths: Sequence[int] = (32, 64, 128), pooling: Pooling = "avg") -> None:
         super().__init__(pooling=pooling)
-        first, *others = pooled_blocks("folded_conv.widths", FOLD * FOLD * channels, widths)
+        refusal = f"folded_conv.widths must be positive whole numbers, one per block; got {list(widths)}"
+        require(len(widths) > 0 and all(isinstance(width, int) and width > 0 for width in widths), refusal)
+        first, *others = pooled_blocks(FOLD * FOLD * channels, widths)
         folded = Chain(OrderedDict(fold=_Fold(), **dict(first.named_children())))
         self.stages = torch.nn.ModuleList([folded, *others])
         self.n_features = widths[-1]

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from fairground.contracts.trunk_head_transform import Pooling, Trunk
+from fairground.contracts.trunk_head_transform import Pooling, Trunk, require
 from fairground.trunks._fused_convolution import pooled_blocks
 
 
@@ -25,5 +25,7 @@ class SmallConvTrunk(Trunk):
 
     def __init__(self, *, channels: int, widths: Sequence[int] = (32, 64, 128, 128), pooling: Pooling = "avg") -> None:
         super().__init__(pooling=pooling)
-        self.stages = nn.ModuleList(pooled_blocks("small_conv.widths", channels, widths))
+        refusal = f"small_conv.widths must be positive whole numbers, one per block; got {list(widths)}"
+        require(len(widths) > 0 and all(isinstance(width, int) and width > 0 for width in widths), refusal)
+        self.stages = nn.ModuleList(pooled_blocks(channels, widths))
         self.n_features = widths[-1]
