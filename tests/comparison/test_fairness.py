@@ -288,16 +288,9 @@ def test_clustering_metrics_need_the_spread_over_their_seeds():
 
 
 def test_folds_are_averaged_and_count_as_one_run_a_seed():
-    folds = [
-        run
-        for fold in range(4)
-        for run in method(
-            level=0.3 + fold / 10,
-            spread=1e-9,
-            split__fold=fold,
-            provenance=make_provenance(split_fingerprint=f"{fold}" * 12),
-        )
-    ]
+    whose = [make_provenance(split_fingerprint=f"{fold}" * 12) for fold in range(4)]
+    given = [{"level": 0.3 + fold / 10, "split__fold": fold, "provenance": whose[fold]} for fold in range(4)]
+    folds = [run for each in given for run in method(spread=1e-9, **each)]
     joined = join_folds(folds)
     assert len({run.method for run in joined}) == 1
     assert [run.spec["seed"] for run in joined] == [0, 1, 2]

@@ -21,17 +21,8 @@ Kind = Literal["run", "dry", "parsed", "other"]
 LONG = ("demo", "reproduce", "recommend", "watch")
 #: files that do not exist here; `train --dry-run` does not need them
 NOT_HERE = (
-    "CUB_200_2011",
-    "part_of_cub",
-    "results.csv",
-    "history.csv",
-    "/data/runs",
-    "other_machine.zip",
-    "new_photos",
-    "a.jpg",
-    "~/Downloads/resnet50-0676ba61.pth",
-    "package",
-    "resnet50-0676ba61.pth",
+    *("CUB_200_2011", "part_of_cub", "results.csv", "history.csv", "/data/runs", "other_machine.zip"),
+    *("new_photos", "a.jpg", "~/Downloads/resnet50-0676ba61.pth", "package", "resnet50-0676ba61.pth"),
 )
 #: other programs that a page may name
 PROGRAMS = ("ray", "npm", "tar", "ssh", "tensorboard", "mlflow", "wandb")

@@ -147,19 +147,12 @@ ROWS = np.ones((3, 2))
     ("call", "sentence"),
     [
         (lambda: evaluate(np.empty((0, 4)), np.empty(0, int)), "embeddings are empty: there is no row to evaluate"),
-        (
-            lambda: evaluate(np.array([[1.0], [np.nan], [2.0], [np.inf]]), np.zeros(4, int)),
-            "2 of 4 embeddings are not finite (NaN, infinite or beyond 1e150): rows 1, 3",
-        ),
+        (lambda: evaluate(np.array([[1.0], [np.nan], [2.0], [np.inf]]), np.zeros(4, int)), "beyond 1e150): rows 1, 3"),
         (lambda: evaluate(np.ones(4), np.zeros(4, int)), "embeddings must be a matrix (n, d); got shape (4,)"),
         (lambda: evaluate(ROWS, np.zeros(2, int)), "labels: one value per row; got shape (2,) for 3 rows"),
         (lambda: evaluate(ROWS, [0, 0, 1], references=ROWS), "references need reference_labels"),
         (lambda: evaluate(ROWS, [0, 0, 1], None, np.ones((2, 3)), [0, 1]), "2 dimensions but references have 3"),
-        (
-            lambda: evaluate(ROWS, [0, 1, 2]),
-            "no query has anything to find: every class has a single image, or all its pairs are left out; "
-            "give classes two images at least",
-        ),
+        (lambda: evaluate(ROWS, [0, 1, 2]), "no query has anything to find: every class has a single image, or all"),
         (lambda: evaluate(ROWS, [0, 0, 1], "nmi"), "metrics must be a list of names; got the single word 'nmi'"),
         (lambda: evaluate(ROWS, [{0}, {0}, {1}], ["nmi"]), "this needs one label per row; got sets of labels or none"),
     ],
@@ -222,11 +215,7 @@ def test_words(word, kind, settings):
         ("nmi@3", "metric 'nmi@3': nmi takes nothing after @; got '3'"),
         ("recall@many", "metric 'recall@many': 'many' is not a number"),
         ("recall@0", "recall.k must be a whole number from 1; got 0"),
-        (
-            "pathlib:Path",
-            "'pathlib:Path' is not a metric: derive it from RankingMetric, ClusteringMetric, VerificationMetric or "
-            "OpenSetMetric",
-        ),
+        ("pathlib:Path", "'pathlib:Path' is not a metric: derive it from RankingMetric, ClusteringMetric"),
     ],
 )
 def test_unknown_names_are_refused(word, sentence):

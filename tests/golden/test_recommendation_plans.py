@@ -28,26 +28,14 @@ PICTURES = (
 )
 RATES = ("optimiser.lr=0.001", "optimiser.head_lr=0.001")
 #: protocol, words, how it is trained, and whether the network is trained from nothing
+PLDA = (*FEATURES, "head=plda", "head.shrinkage=0.7", "head.prior=2")
+WHITENED = (*FEATURES, "head=whitened", "head.embedding_dim=8", "head.power=0.5")
+PROXIES = (*FEATURES, "head=residual", "head.rank=4", "loss=proxy_nca_pp", *RATES, "optimiser.loss_lr=0.01")
 METHODS: dict[str, tuple[str, tuple[str, ...], dict[str, Any], bool]] = {
-    "PLDA": ("features", (*FEATURES, "head=plda", "head.shrinkage=0.7", "head.prior=2"), {"steps": 0}, False),
-    "whitened": (
-        "features",
-        (*FEATURES, "head=whitened", "head.embedding_dim=8", "head.power=0.5"),
-        {"steps": 0},
-        False,
-    ),
-    "SupCon, from PLDA": (
-        "features",
-        (*FEATURES, "head=plda", "head.shrinkage=0.7", "head.prior=2", "loss=sup_con", *RATES, "seed=3"),
-        {"steps": 30},
-        False,
-    ),
-    "ProxyNCA++, residual": (
-        "features",
-        (*FEATURES, "head=residual", "head.rank=4", "loss=proxy_nca_pp", *RATES, "optimiser.loss_lr=0.01"),
-        {"steps": 30},
-        False,
-    ),
+    "PLDA": ("features", PLDA, {"steps": 0}, False),
+    "whitened": ("features", WHITENED, {"steps": 0}, False),
+    "SupCon, from PLDA": ("features", (*PLDA, "loss=sup_con", *RATES, "seed=3"), {"steps": 30}, False),
+    "ProxyNCA++, residual": ("features", PROXIES, {"steps": 30}, False),
     "Multi-Similarity, last stages": (
         "laptop",
         (*PICTURES, "head=pca", "head.embedding_dim=8", "head.standardise=false", "loss=multi_similarity", *RATES),

@@ -96,6 +96,9 @@ def test_a_loss_on_tuples(name, settings, batch, expected):
 
 
 EYE = [[1, 0], [0, 1]]
+POLAR = [[[1, 0], [-1, 0]], [[0, 1], [0, -1]]]
+APART = {"biases": [0, 1], "centres": [[0, 2], [9, 9]]}
+SOFT = {"n_centres": 2, "scale": 1, "gamma": 1, "margin": 0, "reg_weight": 3}
 #: class vectors, one embedding of class 0
 WITH_CLASS_VECTORS = [
     # Length does not matter: the cosines are 1 and 0, the logits 2 and 0.
@@ -106,13 +109,7 @@ WITH_CLASS_VECTORS = [
     # 30 degrees from class 0 with a margin of 30: its cosine counts as cos 60, as does that to class 1.
     ("arc_face", {"margin": 30, "margin_unit": "degrees", "scale": 10}, {"weights": EYE}, [sqrt(0.75), 0.5], log(2)),
     # On a centre of class 0, across from its other one: only the near one counts, cosines 1 and 0.
-    (
-        "sub_centre_arc_face",
-        {"n_centres": 2, "margin": 0, "scale": 3},
-        {"weights": [[[1, 0], [-1, 0]], [[0, 1], [0, -1]]]},
-        [-2, 0],
-        log(1 + exp(-3)),
-    ),
+    ("sub_centre_arc_face", {"n_centres": 2, "margin": 0, "scale": 3}, {"weights": POLAR}, [-2, 0], log(1 + exp(-3))),
     # Length 2, 45 degrees from both classes: the own angle counts twice, cos 90 = 0; the other logit is 2 cos 45.
     ("sphere_face", {"margin": 2, "cosine_weight": 0}, {"weights": EYE}, [sqrt(2), sqrt(2)], log(1 + exp(sqrt(2)))),
     # Squared distances 0 to the own proxy and 2 to the other, times 3, or over a temperature of one half.
@@ -124,20 +121,12 @@ WITH_CLASS_VECTORS = [
     ("proxy_anchor", {"alpha": 2, "margin": 0.5}, {"proxies": EYE}, [3, 0], log(1 + exp(-1)) + log(1 + exp(1)) / 2),
     # Class 0 has cosines 1 and 0, weighted e : 1; class 1 has two coinciding centres at cosine 0.
     (
-        "soft_triple",
-        {"n_centres": 2, "scale": 1, "gamma": 1, "margin": 0, "reg_weight": 3},
-        {"centres": [[[1, 0], [0, 1]], [[0, -1], [0, -1]]]},
+        *("soft_triple", SOFT, {"centres": [[[1, 0], [0, 1]], [[0, -1], [0, -1]]]}),
         [4, 0],
         log(1 + exp(-exp(1) / (exp(1) + 1))) + 3 * (sqrt(2) + 0) / (2 * 2 * 1),
     ),
     # Logits 3 and 0 + 1; the centre of class 0 is at a squared distance of 9 + 4.
-    (
-        "centre",
-        {"weight": 0.5},
-        {"weights": EYE, "biases": [0, 1], "centres": [[0, 2], [9, 9]]},
-        [3, 0],
-        log(1 + exp(1 - 3)) + 0.5 / 2 * 13,
-    ),
+    ("centre", {"weight": 0.5}, {"weights": EYE, **APART}, [3, 0], log(1 + exp(1 - 3)) + 0.5 / 2 * 13),
 ]
 
 
