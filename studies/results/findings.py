@@ -24,11 +24,12 @@ ORDER = (
 WIDTH = 118
 
 
-#: the first of them are in the README
+#: the first of them are in the README, with links that work on PyPI too
 N_IN_README = 3
+FOLDER = "https://github.com/fairground-dml/fairground/blob/main/docs/results/"
 
 
-def findings(pages: Sequence[Page], folder: str = "docs/results/", order: Sequence[str] = ORDER) -> str:
+def findings(pages: Sequence[Page], folder: str, order: Sequence[str] = ORDER) -> str:
     """Return the findings as a list in Markdown, each with a link to its page in a folder."""
     known = {page.name: page for page in pages}
     lines = []
@@ -43,7 +44,7 @@ def findings(pages: Sequence[Page], folder: str = "docs/results/", order: Sequen
 
 def with_findings(readme: str, pages: Sequence[Page]) -> str:
     """Return the README with its findings renewed."""
-    block = f"{BEGIN}\n{findings(pages, order=ORDER[:N_IN_README])}\n{END}"
+    block = f"{BEGIN}\n{findings(pages, FOLDER, ORDER[:N_IN_README])}\n{END}"
     renewed, n = re.subn(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: block, readme, flags=re.DOTALL)
     assert n == 1, "the README must have one place for findings"
     return renewed

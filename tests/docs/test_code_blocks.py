@@ -94,9 +94,11 @@ def test_commands_work(block: Block, work: Worker, place: Path) -> None:
 def test_links_between_pages_lead_somewhere() -> None:
     for page in pages():
         text = re.sub(r"```.*?```|`[^`\n]*`", "", (ROOT / page).read_text(), flags=re.DOTALL)
-        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
+        text = re.sub(r"https://[a-z.]+/fairground-dml/fairground/(?:blob/)?main/", f"{ROOT}/", text)
+        for target in re.findall(r"\](?:\(|: )([^)#:\s]+)(?:#[^)]*)?[)\n]", text):
             path = (ROOT / page).parent / target
             assert path.exists(), f"{page}: {target}"
+            assert Path(page).name != "README.md" or target.startswith("/"), f"PyPI shows the README alone: {target}"
 
 
 PACKAGE = ROOT / "src" / "fairground"

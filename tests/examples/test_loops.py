@@ -1,6 +1,7 @@
-"""The loops of other people with our parts run as printed, and learn something."""
+"""The examples run as printed, and learn something: a notebook, and our parts in the loops of other people."""
 
 import importlib.util
+import json
 from pathlib import Path
 from types import ModuleType
 
@@ -30,6 +31,23 @@ def few_threads():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+def test_the_notebook(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "notebook"}
+    for cell in json.loads((EXAMPLES / "first_comparison.ipynb").read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)
+    assert [run.state for run in names["runs"]] == ["done"] * 4
+    assert names["comparison"].is_fair
+    assert (tmp_path / "report.html").is_file()
+
+
+def test_the_walk_by_hand(capsys):
+    scores = load("walkthrough").main(n_batches=15)
+    assert capsys.readouterr().out.startswith("untrained, validation classes")
+    assert scores["recall@1"] > 0.4
 
 
 def test_plain_pytorch(capsys):

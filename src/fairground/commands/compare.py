@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 
 from fairground.commands import Answer, Verbatim, options, options_of, run_directory, screen_width
-from fairground.commands.runs import Run, RunList, data_frame, without_trials
+from fairground.commands.runs import Run, data_frame, without_trials
 from fairground.comparison.comparison_result import LEVEL, GeneralityKind
 from fairground.errors import InputError, require
 from fairground.records import RunFolder, RunRecord, Store
@@ -69,7 +69,7 @@ class MethodComparison:
 
 
 def compare(
-    *runs: RunList | Run | str | Sequence[Run | str],
+    *runs: Run | str | Sequence[Run | str],
     metric: options.Metric = None,
     anyway: Annotated[bool, "Show an unfair table too, with every row marked."] = False,
     level: Annotated[float, "Joint confidence level of all intervals."] = LEVEL,

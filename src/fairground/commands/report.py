@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from fairground.commands import Answer, AnyPath, Run, RunList, Verbatim, options, options_of, run_directory, spinner
+from fairground.commands import Answer, AnyPath, Run, Verbatim, options, options_of, run_directory, spinner
 from fairground.errors import require
 from fairground.files import write_atomically
 from fairground.reporting.study_results import find_runs
@@ -30,7 +30,7 @@ class Report:
 
 
 def report(
-    *what: str | Run | RunList,
+    *what: str | Run | Sequence[Run | str],
     out: Annotated[AnyPath | None, "-o", "The page (default: report.html in the run directory)."] = None,
     formats: Sequence[str] = (),
     figures: Annotated[str, "Also write the figures as files for a paper.", {"metavar": "pdf|svg|png"}] = "",
@@ -47,7 +47,7 @@ def report(
 ) -> Report:
     """Write one self-contained page: the answer, the tables, the papers' figures, maps, galleries and warnings.
 
-    `what` is a study by name or hash; or runs, runs by name, or methods by hash; all runs (default).
+    `what` is a study by name or hash; or runs, runs by name, methods by hash, or lists of these; all runs (default).
     `formats` are tables beside the page ("md", "tex", "csv"), `figures` the kind of files for a paper ("pdf", "svg",
     "png"), `audits` files that `fairground data check --json` wrote.
     """
@@ -78,18 +78,12 @@ def report(
     return Report(page=page, tables=tuple(tables), figures=tuple(drawn), runs=runs)
 
 
-def _named(what: Sequence[str | Run | RunList], home: Path | None) -> tuple[list[str], Path]:
+def _named(what: Sequence[str | Run | Sequence[Run | str]], home: Path | None) -> tuple[list[str], Path]:
     """Return the names of what to report, and its run directory."""
-    names: list[str] = []
-    homes: list[Path] = [] if home is None else [home]
-    for one in what:
-        if isinstance(one, str):
-            names.append(one)
-            continue
-        runs = [one] if isinstance(one, Run) else list(one)
-        require(len(runs) > 0, "there is no run to report: `fg.runs` found none")
-        names += [run.name for run in runs]
-        homes += [run.home for run in runs]
+    given = [one for some in what for one in ([some] if isinstance(some, Run | str) else some)]
+    require(len(given) > 0 or not what, "there is no run to report: `fg.runs` found none")
+    names = [one if isinstance(one, str) else one.name for one in given]
+    homes = [*([] if home is None else [home]), *(one.home for one in given if isinstance(one, Run))]
     places = list(dict.fromkeys(homes)) or [run_directory.home_folder()]
     require(len(places) == 1, f"a page reports runs of one run directory; got {', '.join(map(str, places))}")
     return names, places[0]
