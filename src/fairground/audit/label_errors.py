@@ -16,12 +16,12 @@ Departures from the paper
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from fairground.audit import AuditRows, Progress
 from fairground.contracts.dataset import Images
 from fairground.errors import DataError, require
 from fairground.evaluation.embed import embed_blocks
+from fairground.training.device import device_named
 from fairground.transforms.plain import PlainTransform
 from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
 
@@ -129,10 +129,12 @@ def weakness(n_suspects: int, n_images: int) -> str:
     return f"only {share:.0f} % of images are nearest to their own class, so being suspect says little here"
 
 
-def label_suspects(audited: AuditRows, progress: Progress = lambda *_: None) -> tuple[LabelSuspect, ...]:
+def label_suspects(
+    audited: AuditRows, progress: Progress = lambda *_: None, *, device: str = "auto"
+) -> tuple[LabelSuspect, ...]:
     """Return the images that are nearer to another class than to their own, most suspect first."""
     table, rows = audited.table, audited.readable
-    found = suspect_labels(features_of(table.images, rows, progress), table.labels[rows])
+    found = suspect_labels(features_of(table.images, rows, progress, device=device), table.labels[rows])
     return tuple(
         LabelSuspect(
             row=int(rows[place]),
@@ -145,17 +147,20 @@ def label_suspects(audited: AuditRows, progress: Progress = lambda *_: None) -> 
     )
 
 
-def features_of(images: Images, rows: np.ndarray, progress: Progress = lambda *_: None) -> np.ndarray:
+def features_of(
+    images: Images, rows: np.ndarray, progress: Progress = lambda *_: None, *, device: str = "auto"
+) -> np.ndarray:
     """Return the features labels are judged by: given ones, pixels of small images, or a pretrained network's."""
     if not images.is_picture:
         return images.take(rows).numpy().astype(np.float32)
     sizes = images.sizes(rows)
     if len(np.unique(sizes, axis=0)) == 1 and int(sizes[0].max()) <= _SMALL:
         return images.take(rows).numpy().reshape(len(rows), -1)
-    trunk = EfficientnetLite0Trunk(channels=images.channels)
+    place = device_named(device)
+    trunk = EfficientnetLite0Trunk(channels=images.channels).to(place)
     transform = PlainTransform(preprocessing=trunk.preprocessing)
     blocks = []
-    for block in embed_blocks(trunk, images, rows, transform, device=torch.device("cpu")):
-        blocks.append(block.numpy())
+    for block in embed_blocks(trunk, images, rows, transform, device=place):
+        blocks.append(block.cpu().numpy())
         progress(sum(map(len, blocks)), len(rows))
     return np.concatenate(blocks)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fairground import audit, deploy, loading, reporting, training
-from fairground.commands import Answer, AnyPath, Quiet, Verbatim, counted, data_overrides, options_of
+from fairground.commands import Answer, AnyPath, Device, Quiet, Verbatim, counted, data_overrides, options_of
 from fairground.errors import DataError, require
 from fairground.spec import data_name, declared, find, load_run, nearest, parse_overrides
 
@@ -33,6 +33,7 @@ def check(
     clean: Annotated[
         Path | None, "--write-clean", "Write a table of the images without copies and unreadable files (.csv)."
     ] = None,
+    device: Device = "auto",
     quiet: Quiet = False,
 ) -> Answer:
     """Read every image and look for leaks: unreadable files, copies and near copies, classes shared by splits.
@@ -55,7 +56,7 @@ def check(
     with counted("looking at images", is_quiet=quiet) as tell:
         found, rows = audit.audit_in_detail(training.build("data", spec.data), split, partial(tell, ""))
         is_judged = labels or page is not None
-        suspects = audit.label_suspects(rows, partial(tell, "judging labels")) if is_judged else None
+        suspects = audit.label_suspects(rows, partial(tell, "judging labels"), device=device) if is_judged else None
     written = []
     if csv is not None:
         written.append(f"wrote {csv}: {audit.write_findings(rows, suspects or (), csv):,} findings")

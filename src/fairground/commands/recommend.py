@@ -71,6 +71,7 @@ def recommend(
     more: Annotated[str | float | None, "Continue after an answer for this long: 30m."] = None,
     protocol: Annotated[str | None, "laptop, photographs or features (default: by the data)."] = None,
     seed: Annotated[int, "Seed of the split into halves and folds.", {"min": 0}] = 0,
+    device: options.Device = "auto",
     home: run_directory.AnyHome = None,
     quiet: options.Quiet = False,
     **settings: Setting,
@@ -81,9 +82,10 @@ def recommend(
     "2h" or seconds for everything, kept within 10 %; on a busy machine it may take one training more. `more` continues
     for so long after an answer. `by` is the metric that decides. `settings` are overrides such as `trunk="resnet50"`.
     """
-    asked = {"by": by, "protocol": protocol, "seed": seed}
+    asked: dict[str, Any] = {"by": by, "protocol": protocol, "seed": seed}
     folder = run_directory.home_folder(home)
-    return _recommend(os.fspath(data), keyword_overrides(settings), folder, time=time, more=more, quiet=quiet, **asked)
+    how: dict[str, Any] = {"time": time, "more": more, "quiet": quiet, "device": device}
+    return _recommend(os.fspath(data), keyword_overrides(settings), folder, **how, **asked)
 
 
 def _recommend(
@@ -94,6 +96,7 @@ def _recommend(
     time: str | float,
     more: str | float | None,
     quiet: bool,
+    device: str,
     **asked: Any,
 ) -> RecommendResult:
     """Make a recommendation, continue one that was stopped, or return the one that is there."""
@@ -122,7 +125,7 @@ def _recommend(
                 from fairground.recommendation.recommendation import Recommendation
 
                 budget.seconds = max(seconds - spent, 0.0) if extra is None else extra
-                result = Recommendation(request, folder, budget, progress).run()
+                result = Recommendation(request, folder, budget, progress, device).run()
             else:
                 progress.news("This was answered before; --more 30m continues from here.")
     used = round(budget.used(), 1)

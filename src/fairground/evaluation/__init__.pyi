@@ -14,6 +14,7 @@ from fairground.evaluation.checked_arrays import row_numbers
 from fairground.evaluation.checked_arrays import working_dtype
 from fairground.evaluation.embed import BLOCK
 from fairground.evaluation.embed import PIXELS
+from fairground.evaluation.embed import PIXELS_ON_DEVICE
 from fairground.evaluation.embed import SLOW_BLOCK
 from fairground.evaluation.embed import embed_blocks
 from fairground.evaluation.evaluated_embeddings import BLOCK_ROWS
@@ -74,6 +75,7 @@ __all__ = [
     "Lone",
     "OPTIONAL",
     "PIXELS",
+    "PIXELS_ON_DEVICE",
     "PROJECTED",
     "REQUIRED",
     "Relevance",

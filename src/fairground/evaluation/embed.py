@@ -15,8 +15,8 @@ from fairground.loading.reading_threads import read_ahead
 BLOCK = 512
 #: photographs are large, and two blocks of them are in memory at once
 SLOW_BLOCK = 128
-#: how many pixels go through the network at once; more would only leave the CPU's cache
-PIXELS = 512 * 64 * 64
+#: how many pixels go through the network at once on a CPU, where more would only leave its cache, and elsewhere
+PIXELS, PIXELS_ON_DEVICE = 512 * 64 * 64, 4 * 512 * 64 * 64
 
 
 def embed(
@@ -36,7 +36,8 @@ def embed_blocks(
     try:
         for inputs in _inputs(images, rows, transform, device):
             pixels = inputs.shape[-2] * inputs.shape[-1] if inputs.ndim == 4 else 1
-            yield torch.cat([model(piece) for piece in torch.split(inputs, max(1, PIXELS // pixels))])
+            at_once = (PIXELS if inputs.is_cpu else PIXELS_ON_DEVICE) // pixels
+            yield torch.cat([model(piece) for piece in torch.split(inputs, max(1, at_once))])
     finally:
         model.train(was_training)
 

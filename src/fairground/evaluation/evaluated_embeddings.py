@@ -255,7 +255,8 @@ class EmbeddingView:
         n_clusters = self.n_clusters or int(self.row_classes.max()) + 1
         # faiss seeds its own draw with seed + 1, and draws as torch does: one seed gives the same start in both.
         starts = [torch.Generator().manual_seed(self.seed + 1 + i) for i in range(self.clustering_seeds)]
-        return tuple(kmeans(points, n_clusters, generator=start, threads=self.threads) for start in starts)
+        threads, device = self.threads, self._device
+        return tuple(kmeans(points, n_clusters, generator=one, threads=threads, device=device) for one in starts)
 
     @cached_property
     def contingencies(self) -> tuple[Contingency, ...]:
@@ -306,12 +307,17 @@ class EmbeddingView:
     @cached_property
     def singular_values(self) -> np.ndarray:
         """The singular values of all rows, not centred, descending."""
-        return singular_values(self.row_blocks())
+        return singular_values(self.row_blocks(), self._device)
 
     def neighbour_numbers(self, k: int) -> np.ndarray:
         """Return the references (n_queries, k) nearest to each query, nearest first; -1 where there are fewer."""
         found = np.empty((self.n_queries, k), np.int32)
-        found[self.relevance.query_order] = neighbours.nearest(self.pairing, k, threads=self.threads)
+        on_device = None if self._device is None else self._pairing_on_device(self._device)
+        found[self.relevance.query_order] = (
+            neighbours.nearest(self.pairing, k, threads=self.threads)
+            if on_device is None
+            else retrieval.nearest_on_device(on_device, k)
+        )
         return found
 
     def row_blocks(self) -> Iterator[np.ndarray]:

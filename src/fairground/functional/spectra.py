@@ -7,8 +7,9 @@ value below 1e-8 of the largest; reducing it block by block to a triangle loses 
 from collections.abc import Iterable
 
 import numpy as np
+import torch
 
-from fairground.retrieval.threads import single_threaded_blas
+from fairground.retrieval import has_float64, single_threaded_blas
 
 FLOOR = 1e-12
 
@@ -22,8 +23,17 @@ def decay(singular_values: np.ndarray, *, from_uniform: bool = True) -> tuple[fl
     return float(-np.log(q * n).mean() if from_uniform else (q * np.log(q * n)).sum()), n_floored
 
 
-def singular_values(blocks: Iterable[np.ndarray]) -> np.ndarray:
-    """Return the singular values, descending, of the matrix whose rows come in `blocks` (n_k, d): min(n, d) of them."""
+def singular_values(blocks: Iterable[np.ndarray], device: torch.device | None = None) -> np.ndarray:
+    """Return the singular values, descending, of the matrix whose rows come in `blocks` (n_k, d): min(n, d) of them.
+
+    They are computed on a `device`, if one is given that has float64.
+    """
+    if device is not None and has_float64(device):
+        on_device = torch.empty(0)
+        for block in blocks:
+            some = torch.as_tensor(block, device=device).double()
+            on_device = torch.linalg.qr(torch.cat([on_device, some]) if on_device.numel() else some, mode="r").R
+        return np.asarray(torch.linalg.svdvals(on_device).cpu())
     triangle: np.ndarray | None = None
     with single_threaded_blas():
         for block in blocks:

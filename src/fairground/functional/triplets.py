@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.loss import Triplets
-from fairground.functional import capped, class_groups, draw_below, fractions
+from fairground.functional.random_draws import capped, draw_below, fractions
 
 
 class Classmates(NamedTuple):
@@ -33,12 +33,14 @@ class Classmates(NamedTuple):
 
 def classmates(labels: Tensor) -> Classmates:
     """Return who belongs with whom in a batch, in O(n log n)."""
-    group, sizes = class_groups(labels)
-    order = group.argsort(stable=True)
+    order = labels.argsort(stable=True)
     place = torch.empty_like(order)
     place[order] = torch.arange(len(order), device=order.device)
-    size = sizes[group]
-    return Classmates(order, place, (sizes.cumsum(0) - sizes)[group], size - 1, len(labels) - size)
+    # By searching, and not by `unique`, whose result a device would be waited for.
+    ordered = labels[order]
+    start = torch.searchsorted(ordered, labels)
+    size = torch.searchsorted(ordered, labels, right=True) - start
+    return Classmates(order, place, start, size - 1, len(labels) - size)
 
 
 def positive_at(batch: Classmates, anchor: Tensor, number: Tensor) -> Tensor:

@@ -74,7 +74,8 @@ class CrossBatchMemoryLoss(Loss):
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         """Return the wrapped loss over the batch and the memory; in training, remember the batch."""
-        filled = int(self.filled) if int(self.step) >= self.start else 0
+        filled, step = torch.stack([self.filled, self.step]).tolist()
+        filled = filled if step >= self.start else 0
         pool = torch.cat([embeddings, self.memory[:filled].to(embeddings.dtype)])
         pool_labels = torch.cat([labels, self.memory_labels[:filled].to(labels.dtype)])
         if self.miner is not None:

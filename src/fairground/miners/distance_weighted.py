@@ -14,6 +14,7 @@ Departures from the paper
     drawn twice for an anchor is kept once.
 """
 
+import sys
 from typing import Literal
 
 import torch
@@ -49,19 +50,20 @@ class DistanceWeightedMiner(Miner):
         batch = classmates(labels)
         weights = distance_weights(embeddings, labels.unsqueeze(1) != labels, lo=self.lo, hi=self.hi)
         row = ((batch.n_positives > 0) & (weights.sum(1) > 0)).nonzero().squeeze(1)
-        counts = self._counts(batch.n_positives[row])
-        widest = int(counts.max()) if len(row) else 1
-        wanted = torch.arange(widest, device=row.device) < counts.unsqueeze(1)
-        negative = weighted_columns(weights[row], widest, generator)[wanted]
-        anchor = row.repeat_interleave(counts)
+        most = self.per_anchor_cap or sys.maxsize
+        if self.per_anchor == "class_count":
+            counts = (batch.n_positives[row] + 1).clamp_max(most)
+            widest = int(counts.max()) if len(row) else 1
+            wanted = torch.arange(widest, device=row.device) < counts.unsqueeze(1)
+            negative = weighted_columns(weights[row], widest, generator)[wanted]
+            anchor = row.repeat_interleave(counts)
+        else:
+            widest = min(self.per_anchor, most)
+            negative = weighted_columns(weights[row], widest, generator).flatten()
+            anchor = row.repeat_interleave(widest)
         positive = positive_at(batch, anchor, draw_below(batch.n_positives[anchor], generator))
         if widest > 1:
             n = len(labels)
             once = torch.unique((anchor * n + positive) * n + negative)
             anchor, positive, negative = once // n**2, once // n % n, once % n
         return Triplets(anchor, positive, negative)
-
-    def _counts(self, n_positives: torch.Tensor) -> torch.Tensor:
-        fixed = self.per_anchor
-        counts = n_positives + 1 if fixed == "class_count" else torch.full_like(n_positives, fixed)
-        return counts if self.per_anchor_cap is None else counts.clamp_max(self.per_anchor_cap)

@@ -6,6 +6,7 @@ as the cost of two steps allows.
 """
 
 import numpy as np
+import torch
 
 from fairground.recommendation.candidates import Candidate, stage_candidates
 from fairground.recommendation.cross_validation import ClassFolds, cross_validate
@@ -42,7 +43,7 @@ def available_trunks() -> list[str]:
     return sorted(found, key=lambda trunk: trunk != FIRST)
 
 
-def choose_trunk(request: Request, progress: RaceProgress) -> str:
+def choose_trunk(request: Request, progress: RaceProgress, device: torch.device) -> str:
     """Return the network that suits the photographs best; empty where there is no choice."""
     if any(key.partition(".")[0] == "trunk" for key in request.base):
         progress.say(f"The network is {request.base.get('trunk', FIRST)}, as you asked.")
@@ -54,7 +55,7 @@ def choose_trunk(request: Request, progress: RaceProgress) -> str:
     sample: np.ndarray | None = None
     found: dict[str, dict[str, float]] = {}
     for trunk in trunks:
-        tried = try_trunk(trunk, sample, request, progress)
+        tried = try_trunk(trunk, sample, request, progress, device)
         if tried is not None:
             found[trunk], sample = tried
         elif found:
@@ -73,7 +74,7 @@ def choose_trunk(request: Request, progress: RaceProgress) -> str:
 
 
 def try_trunk(
-    trunk: str, sample: np.ndarray | None, request: Request, progress: RaceProgress
+    trunk: str, sample: np.ndarray | None, request: Request, progress: RaceProgress, device: torch.device
 ) -> tuple[dict[str, float], np.ndarray] | None:
     """Return what a frozen network reaches, and its sample: that of the first one, or its own.
 
@@ -81,7 +82,7 @@ def try_trunk(
     """
     request, budget = request.with_trunk(trunk), progress.budget
     spec = request.spec(request.frozen)
-    bench = Workbench(spec.run, is_small=False)
+    bench = Workbench(spec.run, is_small=False, device=device)
     least = LEAST_PER_CLASS * len(np.unique(bench.table.labels[bench.seen]))
     rows = bench.seen[: max(SAMPLE, least)] if sample is None else sample
     until = budget.used() + (FIRST_SHARE if sample is None else FURTHER_SHARE) * budget.seconds

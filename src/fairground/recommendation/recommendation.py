@@ -37,7 +37,7 @@ from fairground.records import ChangedError, Store, changes_in, content_of
 from fairground.reporting import duration, size, write_race_page
 from fairground.spec import ALL, AdaptationSpec, to_plain
 from fairground.studies.seal import OPENED
-from fairground.training import InputProfile, checkpoint, measure, stage_cache, torch_threads
+from fairground.training import InputProfile, checkpoint, device_named, measure, stage_cache, torch_threads
 from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench
 from fairground.training.assemble import content_of_data
 
@@ -53,8 +53,15 @@ _LOOKED_AT = 512
 class Recommendation:
     """Everything of one session in memory; `run` returns what `fairground recommend --json` prints."""
 
-    def __init__(self, request: Request, folder: RecommendationFolder, budget: Budget, progress: RaceProgress) -> None:
-        self.folder, self.budget, self.progress = folder, budget, progress
+    def __init__(
+        self,
+        request: Request,
+        folder: RecommendationFolder,
+        budget: Budget,
+        progress: RaceProgress,
+        device: str = "auto",
+    ) -> None:
+        self.folder, self.budget, self.progress, self.device = folder, budget, progress, device_named(device)
         self.rows = np.empty(0, np.int64)
         self.folds: ClassFolds | None = None
         self.test = advice.UnsealedScores()
@@ -71,6 +78,7 @@ class Recommendation:
             request.spec(request.frozen).run,
             is_small=request.is_small,
             witness=lambda what: store.note_event(OPENED, name, what),
+            device=self.device,
         )
 
     def run(self) -> dict[str, Any]:
@@ -99,7 +107,7 @@ class Recommendation:
         trunk = self.folder.plan["trunk"]
         if self.request.kind == "photographs" and not trunk:
             with torch_threads(CORES):
-                trunk = choose_trunk(self.request, self.progress)
+                trunk = choose_trunk(self.request, self.progress, self.device)
             self.folder.write(trunk=trunk)
         self.race.request = self.request.with_trunk(trunk)
 
@@ -119,7 +127,7 @@ class Recommendation:
             if not self.speed and bench.trunk is not None:
                 some, begun = self.rows[:BLOCK], self.budget.used()
                 with torch.no_grad():
-                    bench.trunk(bench.transform.evaluate(bench.table.images, some))
+                    bench.trunk(bench.transform.evaluate(bench.table.images, some, self.device))
                 self.speed = len(some) / (self.budget.used() - begun)
         self._keep_for_test(self.speed)
         self._say_embedded()
@@ -269,6 +277,7 @@ class Recommendation:
             "rows": np.sort(self.rows).tolist(),
             "views": self.bench.n_views(spec.depth),
             "threads": _threads(chosen.candidate),
+            "device": self.device.type,
             "weights_sha256": checksum,
         }
 
@@ -307,7 +316,7 @@ class Recommendation:
             thresholds=thresholds,
             notes=(f"made by `fairground recommend`: {method.label}",),
         )
-        model = UsableModel(network=network, transform=bench.transform, metadata=metadata, device=torch.device("cpu"))
+        model = UsableModel(network=network, transform=bench.transform, metadata=metadata, device=self.device)
         return write_model(model, folder).weights_sha256
 
     def _write_page(self) -> dict[str, Any]:
@@ -360,7 +369,7 @@ def remake_model(plan: Path) -> tuple[str, str]:
     now = content_of(spec.run, lambda: content_of_data(spec.run))
     if what := changes_in(asked.get("content", now), now):
         raise ChangedError(f"recommendation {plan.parent.name} was made with other content: {what}")
-    bench = Workbench(spec.run, is_small=asked["is_small"])
+    bench = Workbench(spec.run, is_small=asked["is_small"], device=device_named(asked.get("device", "cpu")))
     rows = np.array(asked["rows"], dtype=np.int64)
     bench.embed(rows)
     if spec.depth > 0:

@@ -21,6 +21,7 @@ from fairground.retrieval.ranks import relevant_scores
 from fairground.retrieval.ranks_on_device import DeviceSearchPlan
 from fairground.retrieval.ranks_on_device import N_SCORES
 from fairground.retrieval.ranks_on_device import has_float64
+from fairground.retrieval.ranks_on_device import nearest_on_device
 from fairground.retrieval.ranks_on_device import rank_on_device
 from fairground.retrieval.search_plan import SearchPlan
 from fairground.retrieval.search_plan import TileWorker
@@ -88,6 +89,7 @@ __all__ = [
     "multiply",
     "mutual_information",
     "nearest",
+    "nearest_on_device",
     "normalise_rows",
     "place",
     "rank",

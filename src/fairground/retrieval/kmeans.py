@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from fairground.errors import require
-from fairground.retrieval import edge_for, share_out, share_stretches
+from fairground.retrieval import N_SCORES, edge_for, has_float64, share_out, share_stretches
 
 ROUNDS = 20
 
@@ -27,12 +27,23 @@ class Clusters(NamedTuple):
 
 
 def kmeans(
-    points: np.ndarray, n_clusters: int, *, generator: torch.Generator, rounds: int = ROUNDS, threads: int = 1
+    points: np.ndarray,
+    n_clusters: int,
+    *,
+    generator: torch.Generator,
+    rounds: int = ROUNDS,
+    threads: int = 1,
+    device: torch.device | None = None,
 ) -> Clusters:
-    """Cluster `points` (n, d) from `n_clusters` points drawn at random, in at most `rounds` rounds."""
+    """Cluster `points` (n, d) from `n_clusters` points drawn at random, in at most `rounds` rounds.
+
+    With a `device`, products and means are computed there, in the precision of the points.
+    """
     n = len(points)
     require(1 <= n_clusters <= n, f"n_clusters must be in 1..{n}, the number of points; got {n_clusters}")
-    state = _State(points, points[torch.randperm(n, generator=generator)[:n_clusters].numpy()], threads)
+    centroids = points[torch.randperm(n, generator=generator)[:n_clusters].numpy()]
+    is_there = device is not None and (points.dtype == np.float32 or has_float64(device))
+    state = _StateOnDevice(points, centroids, device) if is_there else _State(points, centroids, threads)
     done = 0
     for done in range(1, rounds + 1):  # noqa: B007
         if not state.assign() or not state.move():
@@ -92,6 +103,12 @@ class _State:
         sizes = np.bincount(self.assignment, minlength=len(self.centroids))
         if (sizes == 0).any():
             self._fill(np.flatnonzero(sizes == 0), sizes)
+        new = self._means(sizes)
+        self.has_moved = (new != self.centroids).any(1)
+        self.centroids = new
+        return bool(self.has_moved.any())
+
+    def _means(self, sizes: np.ndarray) -> np.ndarray:
         order = np.argsort(self.assignment, kind="stable")
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         new = np.empty_like(self.centroids)
@@ -100,9 +117,7 @@ class _State:
             average(self.points, order, offsets, new, begin, end)
 
         share_stretches(len(new), 256, work, self.threads)
-        self.has_moved = (new != self.centroids).any(1)
-        self.centroids = new
-        return bool(self.has_moved.any())
+        return new
 
     def _fill(self, empty: np.ndarray, sizes: np.ndarray) -> None:
         """Give each empty cluster the farthest point of a cluster that can spare one."""
@@ -123,6 +138,36 @@ class _State:
 
         share_stretches(len(out), 4096, work, self.threads)
         return out
+
+
+class _StateOnDevice(_State):
+    """The same with products on a device; what was assigned is in main memory."""
+
+    def __init__(self, points: np.ndarray, centroids: np.ndarray, device: torch.device | None) -> None:
+        super().__init__(points, centroids, 1)
+        self._points = torch.as_tensor(points, device=device)
+
+    def _compare(self, rows: np.ndarray, chosen: np.ndarray) -> None:
+        device, step = self._points.device, max(1, N_SCORES // max(1, len(chosen)))
+        centroids = torch.as_tensor(self.centroids[chosen], device=device)
+        halves = centroids.square().sum(1) / 2
+        for some in (rows[begin : begin + step] for begin in range(0, len(rows) if len(chosen) else 0, step)):
+            scores = self._points[torch.as_tensor(some, device=device)] @ centroids.T - halves
+            highest, at = (found.cpu().numpy() for found in scores.max(1))
+            number, best, nearest = chosen[at].astype(np.int32), self.best[some], self.assignment[some]
+            is_nearer = (highest > best) | ((highest == best) & (number < nearest))
+            self.best[some] = np.where(is_nearer, highest, best)
+            self.assignment[some] = np.where(is_nearer, number, nearest)
+
+    def _means(self, sizes: np.ndarray) -> np.ndarray:
+        """Return the means by products with 0 and 1, which are added in one order; `index_add` has none."""
+        total = torch.zeros_like(torch.as_tensor(self.centroids, device=self._points.device))
+        step, numbers = max(1, N_SCORES // len(total)), torch.arange(len(total), device=total.device)
+        for begin in range(0, len(self.assignment), step):
+            cluster = torch.as_tensor(self.assignment[begin : begin + step], device=total.device)
+            total += (numbers[:, None] == cluster).to(total.dtype) @ self._points[begin : begin + step]
+        means: np.ndarray = total.cpu().numpy() / sizes[:, None].astype(self.centroids.dtype)
+        return means
 
 
 def _padded(rows: np.ndarray, edge: int) -> np.ndarray:

@@ -86,3 +86,14 @@ def _places(
         counts.append(above.sum(1))
     ranks = 1 + torch.cat(counts)
     return ranks.cpu().numpy().astype(np.int32), threshold.cpu().numpy()
+
+
+def nearest_on_device(plan: DeviceSearchPlan, k: int) -> np.ndarray:
+    """Return the numbers (n_queries, k) of the nearest references, as `neighbours.nearest` does."""
+    # Columns by number: a stable sort then leaves equal scores in that order.
+    by_number, step, found = plan.numbers.argsort(), max(1, N_SCORES // len(plan.kind)), []
+    for begin in range(0, len(plan.queries), step):
+        scores, place = plan.scores(begin, begin + step)[:, by_number].sort(dim=1, descending=True, stable=True)
+        numbers = plan.numbers[by_number][place[:, :k]].masked_fill(scores[:, :k] == -torch.inf, -1)
+        found.append(torch.nn.functional.pad(numbers, (0, k - numbers.shape[1]), value=-1))
+    return torch.cat(found).cpu().numpy().astype(np.int32)

@@ -2,6 +2,7 @@
 from fairground.training.adaptation import ALWAYS
 from fairground.training.adaptation import AdaptedModel
 from fairground.training.adaptation import BLOCK
+from fairground.training.adaptation import BLOCK_ON_DEVICE
 from fairground.training.adaptation import IGNORED
 from fairground.training.adaptation import IsTime
 from fairground.training.adaptation import KEPT_STARTS
@@ -142,6 +143,7 @@ __all__ = [
     "Assembled",
     "BATCH_NORMS",
     "BLOCK",
+    "BLOCK_ON_DEVICE",
     "CHECKUPS_KEPT",
     "CHUNK",
     "CachedViews",

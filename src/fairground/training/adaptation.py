@@ -28,8 +28,8 @@ from fairground.training.assemble import build, build_loader, build_loss, build_
 from fairground.training.stage_cache import PLAIN, CachedViews, StageCache, describe, folder_of
 from fairground.trunks.features import FeaturesTrunk
 
-#: images read and embedded at once: few enough that a time limit is kept to a second or two
-BLOCK = 32
+#: images read and embedded at once, on a CPU and on an accelerator: few enough that a time limit is kept
+BLOCK, BLOCK_ON_DEVICE = 32, 128
 PER_CLASS = 4
 #: images of a batch where stages of the network are trained
 STAGE_BATCH = 32
@@ -45,23 +45,31 @@ IGNORED: Tell = lambda *_: None  # noqa: E731
 
 @dataclass(frozen=True)
 class AdaptedModel:
-    """`model` takes what `inputs` gives of images; `depth` stages of it are trained."""
+    """`model`, on a `device`, takes what `inputs` gives of images; `depth` stages of it are trained."""
 
     model: EmbeddingModel
+    device: torch.device
     images: Images
     inputs: Transform
     depth: int
     normalise: bool
 
     def embed(self, rows: np.ndarray) -> Tensor:
-        return embed(self.model, self.images, rows, self.inputs)
+        return embed(self.model, self.images, rows, self.inputs, device=self.device)
 
 
 class Workbench:
     """`spec` says data, split, trunk and transform; `is_small` trains the trunk from scratch instead of freezing it."""
 
-    def __init__(self, spec: RunSpec, *, is_small: bool, witness: Callable[[str], None] | None = None) -> None:
-        self.spec, self.is_small = spec, is_small
+    def __init__(
+        self,
+        spec: RunSpec,
+        *,
+        is_small: bool,
+        witness: Callable[[str], None] | None = None,
+        device: torch.device = torch.device("cpu"),  # noqa: B008 - it cannot be changed
+    ) -> None:
+        self.spec, self.is_small, self.device = spec, is_small, device
         self.table = load_table(spec.data).table
         parts = build("split", spec.split).parts(self.table)
         require(not parts.is_closed_set, "recommend judges on unseen classes; leave out split.closed_set", DataError)
@@ -74,7 +82,7 @@ class Workbench:
         self.width, self.preprocessing = trunk.n_features, trunk.preprocessing
         self.transform: Transform = build("transform", spec.transform, {"preprocessing": trunk.preprocessing})
         #: the frozen network; none where features are given or a network is trained from scratch
-        self.trunk: Trunk | None = trunk.eval() if self.table.images.is_picture and not is_small else None
+        self.trunk: Trunk | None = trunk.eval().to(device) if self.table.images.is_picture and not is_small else None
         self.cache = None if self.trunk is None else self._cache(len(trunk.stages), (trunk.n_features,))
         #: what a head is trained on, and the inputs of the last stages by their number
         self.features = self.transform if self.cache is None else CachedViews(cache=self.cache, views=[PLAIN])
@@ -114,7 +122,7 @@ class Workbench:
         """Return the shape of what the stages before the last `depth` make of one image."""
         assert self.trunk is not None
         assert self.cache is not None
-        image = self.transform.evaluate(self.table.images, self.cache.readable(PLAIN, self.seen)[:1])
+        image = self.transform.evaluate(self.table.images, self.cache.readable(PLAIN, self.seen)[:1], self.device)
         with torch.no_grad():
             return tuple(nn.Sequential(*self.trunk.stages[: len(self.trunk.stages) - depth])(image).shape[1:])
 
@@ -128,7 +136,8 @@ class Workbench:
         labels = torch.from_numpy(found.astype(np.int64))
         trunk, head = self._first_trunk(run), self._started_head(run, rows, labels)
         loss = build_loss(run, {"n_classes": int(labels.max()) + 1, "embedding_dim": head.embedding_dim})
-        model, inputs, depth = EmbeddingModel(trunk=trunk, head=head), self.features, 0
+        loss.to(self.device)
+        model, inputs, depth = EmbeddingModel(trunk=trunk, head=head).to(self.device), self.features, 0
         self._train(model, loss, run, inputs, (rows, labels), spec.steps)
         if self.is_small:
             inputs, depth = self.transform, ALL
@@ -145,11 +154,12 @@ class Workbench:
             self._train(model, loss, slow, inputs, (rows, labels), spec.depth_steps)
         # Untrained embeddings are compared at unit length, trained ones as their loss compares them.
         normalise = loss.on_sphere or not spec.is_trained
-        return AdaptedModel(model.eval(), self.table.images, inputs, depth, normalise)
+        return AdaptedModel(model.eval(), self.device, self.table.images, inputs, depth, normalise)
 
     def untrained(self, run: RunSpec) -> AdaptedModel:
-        model = EmbeddingModel(trunk=self._first_trunk(run), head=self._head(run)).eval()
-        return AdaptedModel(model, self.table.images, self.transform, ALL if self.is_small else 0, normalise=True)
+        model = EmbeddingModel(trunk=self._first_trunk(run), head=self._head(run)).eval().to(self.device)
+        depth = ALL if self.is_small else 0
+        return AdaptedModel(model, self.device, self.table.images, self.transform, depth, normalise=True)
 
     def full_model(self, adapted: AdaptedModel) -> EmbeddingModel:
         """Return trunk and head as one network, from images or given features to embeddings."""
@@ -218,7 +228,7 @@ class Workbench:
         size = min(batch_size - batch_size % per_class, per_class * (int(labels.max()) + 1))
         stepper = build_stepper(run, model, loss)
         supplied = {"labels": labels, "batch_size": size, "super_labels": None}
-        loader = build_loader(run, self.table.images, rows, inputs, supplied, device=torch.device("cpu"))
+        loader = build_loader(run, self.table.images, rows, inputs, supplied, device=self.device)
         rates = [float(group["lr"]) for group in stepper.optimiser.param_groups]
         model.train()
         loader.start_epoch()
@@ -242,14 +252,15 @@ class Workbench:
         def read(block: np.ndarray) -> Tensor | None:
             try:
                 if view == 0:
-                    return self.transform.evaluate(images, block)
-                seed = child_seed(1000 * view + int(block[0]), "augment")
-                return self.transform.train(images, block, torch.Generator().manual_seed(seed))
+                    return self.transform.evaluate(images, block, self.device)
+                generator = torch.Generator().manual_seed(child_seed(1000 * view + int(block[0]), "augment"))
+                return self.transform.plan(images, block, generator, self.device).make(slice(0, len(block)))
             except DataError:
                 return None
 
         to_do = cache.missing(name, rows)
-        blocks = [to_do[begin : begin + BLOCK] for begin in range(0, len(to_do), BLOCK)]
+        size = BLOCK if self.device.type == "cpu" else BLOCK_ON_DEVICE
+        blocks = [to_do[begin : begin + size] for begin in range(0, len(to_do), size)]
         n_done = len(rows) - len(to_do)
         tell(n_done, len(rows))
         for block, inputs in zip(blocks, read_ahead(read, blocks), strict=False):

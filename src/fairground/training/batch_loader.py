@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from fairground.contracts import Augmentation, Batch, BatchSampler, Images, Transform
-from fairground.loading.reading_threads import read_ahead
+from fairground.loading import read_ahead, to_device
 
 State = Mapping[str, Mapping[str, torch.Tensor]]
 
@@ -74,7 +74,7 @@ class Loader:
             chunks = _ChunksOnDemand(plan, self.chunk, is_slow=self.images.is_slow)
         else:
             chunks = (plan.make(slice(0, plan.n)),)
-        return Batch(chunks, self.labels[chosen].to(self.device), chosen)
+        return Batch(chunks, to_device(self.labels[chosen], self.device), chosen)
 
     def _state(self) -> State:
         generators = {"sampler": self.sampling.get_state(), "augment": self.augmenting.get_state()}

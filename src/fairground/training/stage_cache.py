@@ -25,7 +25,17 @@ from torch import Tensor
 from fairground.contracts import Augmentation, Images, PlannedTransform
 from fairground.errors import require
 from fairground.files import LockedError, held, write_with_digest
-from fairground.loading import INDEX, CachedRows, cache_root, cache_writing, for_each, read_ahead, read_index, touch
+from fairground.loading import (
+    INDEX,
+    CachedRows,
+    cache_root,
+    cache_writing,
+    for_each,
+    read_ahead,
+    read_index,
+    to_device,
+    touch,
+)
 from fairground.records.content import content_of
 from fairground.records.training_events import Listener, StagesCached
 from fairground.spec import RunSpec, to_plain
@@ -73,7 +83,7 @@ class StageCache:
 
     def laid_out(self, blocks: np.ndarray, device: torch.device | None) -> Tensor:
         """Return blocks as the trunk wants them: floats (k, c, h, w), or (k, d)."""
-        numbers = torch.from_numpy(blocks).to(device).float()
+        numbers = to_device(torch.from_numpy(blocks), device).float()
         return numbers.permute(0, 3, 1, 2) if numbers.ndim == 4 else numbers
 
     def write(self, view: str, rows: np.ndarray, outputs: Tensor) -> None:

@@ -30,11 +30,14 @@ class Stepper:
     #: what keeps small gradients apart from 0 in float16; it does nothing for other numbers
     scaler: torch.amp.GradScaler = field(default_factory=lambda: torch.amp.GradScaler(enabled=False))
     group: ProcessGroup = ALONE
-    #: of the current batch: how many tuples were mined, and the loss before any penalty, still on the device
-    losses: list[tuple[int | None, torch.Tensor]] = field(default_factory=list)
+    #: of the current batch: how many tuples were mined, and the loss before any penalty
+    sizes: list[int | None] = field(default_factory=list)
+    losses: list[torch.Tensor] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
 
     def step(self, batch: Batch) -> tuple[float, torch.Tensor]:
         self.optimiser.zero_grad(set_to_none=True)
+        self.sizes.clear()
         self.losses.clear()
         mixing = None
         if self.regulariser is not None:
@@ -50,7 +53,9 @@ class Stepper:
             embeddings = self.group.forward(self.model, batch.images, mixing)
             value = self._objective(embeddings, batch.labels, mixing)
             torch.autograd.backward(self.scaler.scale(value))
-        number = self.group.reduce_gradients(value, self.model, self.loss)
+        agreed = self.group.reduce_gradients(value, self.model, self.loss)
+        # All that is asked of the device after a step, in one answer: it is waited for.
+        number, *self.values[:] = torch.stack([agreed, *self.losses]).tolist()
         if not math.isfinite(number):
             raise DivergedError(divergence_cause(embeddings.detach(), number))
         if self.clip_norm:
@@ -65,8 +70,8 @@ class Stepper:
 
     def is_idle(self) -> bool:
         """Whether the last batch had nothing to learn from: no tuples, or a loss of exactly 0."""
-        sizes = [size for size, _ in self.losses if size is not None]
-        return (len(sizes) > 0 and sum(sizes) == 0) or all(value.item() == 0 for _, value in self.losses)
+        sizes = [size for size in self.sizes if size is not None]
+        return (len(sizes) > 0 and sum(sizes) == 0) or all(value == 0 for value in self.values)
 
     def _objective(self, embeddings: torch.Tensor, labels: torch.Tensor, mixing: Mixing | None) -> torch.Tensor:
         if mixing is None:
@@ -82,7 +87,8 @@ class Stepper:
         if tuples is not None and self.regulariser is not None:
             tuples = self.regulariser.change_tuples(tuples, labels, generator=self.generator)
         value: torch.Tensor = self.loss(embeddings, labels, tuples, generator=self.generator)
-        self.losses.append((None if tuples is None else tuples.size, value.detach()))
+        self.sizes.append(None if tuples is None else tuples.size)
+        self.losses.append(value.detach())
         return value
 
 

@@ -59,9 +59,9 @@ class ProcessGroup:
         """Return the embeddings of all processes, in order, for a loss that every process computes in full."""
         return embeddings
 
-    def reduce_gradients(self, value: Tensor, model: nn.Module, loss: nn.Module) -> float:
+    def reduce_gradients(self, value: Tensor, model: nn.Module, loss: nn.Module) -> Tensor:
         """Make every gradient that of the whole batch; return the loss that all processes agree on."""
-        return value.item()
+        return value.detach()
 
     def embed(
         self, model: nn.Module, images: Images, rows: np.ndarray, transform: Transform, *, device: torch.device | None
@@ -132,7 +132,7 @@ class TorchrunGroup(ProcessGroup):
     def all_gather(self, embeddings: Tensor) -> Tensor:
         return training.gather_shares(embeddings)
 
-    def reduce_gradients(self, value: Tensor, model: nn.Module, loss: nn.Module) -> float:
+    def reduce_gradients(self, value: Tensor, model: nn.Module, loss: nn.Module) -> Tensor:
         """Average gradients and losses.
 
         Every process computed the whole loss, so a share of the network has the gradient of as many losses as there are
@@ -151,7 +151,7 @@ class TorchrunGroup(ProcessGroup):
         means = torch.split(flat, [tensor.numel() for tensor in averaged])
         for gradient, mean in zip(averaged[1:], means[1:], strict=True):
             gradient.copy_(mean.view(gradient.shape))
-        return number
+        return flat[0]
 
     def embed(
         self, model: nn.Module, images: Images, rows: np.ndarray, transform: Transform, *, device: torch.device | None

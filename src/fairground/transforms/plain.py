@@ -31,5 +31,5 @@ class PlainTransform(steps.PhotographTransform):
 
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> torch.Tensor:
         if not images.is_picture:
-            return images.take(rows).to(device).float()
+            return steps.to_device(images.take(rows), device).float()
         return super().evaluate(images, rows, device)

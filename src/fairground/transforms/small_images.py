@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from fairground.contracts.trunk_head_transform import Augmentation, Images, PlannedTransform, require
+from fairground.loading.transform_steps import to_device
 
 
 class SmallImagesTransform(PlannedTransform):
@@ -55,14 +56,14 @@ class SmallImagesTransform(PlannedTransform):
         maps = torch.stack([mirror * cosine, -mirror * sine, shift[0], sine, cosine, shift[1]], dim=1).view(-1, 2, 3)
 
         def make(part: slice) -> torch.Tensor:
-            pixels = images.take(rows[part]).to(device)
+            pixels = to_device(images.take(rows[part]), device)
             grid = torch.nn.functional.affine_grid(maps[part].to(device), list(pixels.shape), align_corners=False)
             return self._scaled(torch.nn.functional.grid_sample(pixels.float(), grid, align_corners=False))
 
         return Augmentation(n, make)
 
     def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> torch.Tensor:
-        return self._scaled(images.take(rows).to(device).float())
+        return self._scaled(to_device(images.take(rows), device).float())
 
     def _scaled(self, pixels: torch.Tensor) -> torch.Tensor:
         return pixels.mul(1 / (255 * self.deviation)).sub_(self.mean / self.deviation)
