@@ -58,7 +58,8 @@ def test_safetensors_are_loaded_name_by_name_and_the_classifier_is_left_out(tmp_
 
 
 @pytest.mark.parametrize("is_legacy", [False, True])
-def test_a_pickle_is_opened_when_its_hash_is_given(tmp_path: Path, is_legacy: bool) -> None:
+def test_a_pickle_is_opened_once_when_its_hash_is_given(tmp_path: Path, monkeypatch, is_legacy: bool) -> None:
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path))
     path = tmp_path / "own.pth"
     # The way old files are: batch norm with a leading one, and no count of batches.
     state = {key: value[None] if key.startswith("norm") else value for key, value in theirs().items()}
@@ -67,6 +68,15 @@ def test_a_pickle_is_opened_when_its_hash_is_given(tmp_path: Path, is_legacy: bo
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     assert load(trunk, path, sha256=digest) == f"sha256:{digest}"
     assert trunk.stages[0].norm.bias.tolist() == [5.0, 6.0]
+    (kept,) = (tmp_path / "weights").glob(f"{digest}-*.safetensors")
+    opened, again = [], torch.load
+    monkeypatch.setattr(torch, "load", lambda *given, **how: opened.append(given) or again(*given, **how))
+    for n_opened in (0, 1):
+        trunk = Small()
+        assert load(trunk, path, sha256=digest) == f"sha256:{digest}"
+        assert trunk.stages[0].norm.bias.tolist() == [5.0, 6.0]
+        assert len(opened) == n_opened
+        kept.write_bytes(kept.read_bytes()[:-4] + bytes(4))
 
 
 def test_a_pickle_without_a_hash_is_not_opened(tmp_path: Path) -> None:

@@ -1,13 +1,15 @@
 """Ready-made weights from a file into a trunk: found, checked by hash, fitted name by name.
 
 A safetensors file holds numbers and nothing else. Anything else is a pickle, which is opened only after its SHA-256 has
-been found right, and then by a reader that builds tensors alone. Nothing is downloaded here.
+been found right, by a reader that builds tensors alone, and only once: from then on its tensors come from a safetensors
+file in the cache. Nothing is downloaded here.
 """
 
 import hashlib
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -16,8 +18,8 @@ import safetensors.torch
 import torch
 
 from fairground.contracts.trunk_head_transform import PublishedWeights, Trunk, require
-from fairground.errors import InputError
-from fairground.files import read_bytes, require_file
+from fairground.errors import InputError, StoreError
+from fairground.files import cache_folder, read_bytes, require_file, write_atomically
 from fairground.spec.catalogue import find, list_names
 
 
@@ -49,7 +51,7 @@ def load_weights(
     found = hashlib.sha256(data).hexdigest()
     refusal = f"trunk.weights: {path} is not the file it should be: its SHA-256 is {found}, not {wanted}"
     require(found.startswith(wanted), refusal + ("" if len(wanted) == 64 else "..."))
-    _fit(trunk, _read(path, data), f"trunk.weights: {path.name}", dropped, rename)
+    _fit(trunk, _read(path, data, found), f"trunk.weights: {path.name}", dropped, rename)
     return f"sha256:{found}"
 
 
@@ -108,16 +110,24 @@ def _inside_package(place: str) -> Path | None:
     return Path(folders[0]) / inner if folders else None
 
 
-def _read(path: Path, data: bytes) -> dict[str, torch.Tensor]:
+def _read(path: Path, data: bytes, digest: str) -> dict[str, torch.Tensor]:
+    cache = cache_folder("weights")
     try:
         if path.suffix == ".safetensors":
             return safetensors.torch.load(data)
+        for kept in cache.glob(f"{digest}-*.safetensors"):
+            copy = kept.read_bytes()
+            if kept.stem.endswith(hashlib.sha256(copy).hexdigest()):
+                return safetensors.torch.load(copy)
         state = torch.load(io.BytesIO(data), weights_only=True, map_location=torch.device("cpu"))
     except Exception as error:  # readers raise whatever they stumble upon in a corrupt file
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise InputError(f"trunk.weights: {path} cannot be read as weights: {reason}") from error
     is_plain = isinstance(state, Mapping) and all(isinstance(value, torch.Tensor) for value in state.values())
     require(is_plain, f"trunk.weights: {path} must hold tensors by name and nothing else, as a state dict does")
+    copy = safetensors.torch.save({name: tensor.clone().contiguous() for name, tensor in state.items()})
+    with suppress(OSError, StoreError):  # without room for it, the pickle is opened again
+        write_atomically(cache / f"{digest}-{hashlib.sha256(copy).hexdigest()}.safetensors", copy)
     return dict(state)
 
 
