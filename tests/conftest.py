@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 
+import pytest
 from hypothesis import settings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -15,3 +16,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_threa
 # An example may take long on a busy machine.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    """A cache of prepared images, stages and digests that no other test has."""
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))

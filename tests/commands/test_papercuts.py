@@ -200,10 +200,9 @@ def test_unknown_is_right_because_the_index_has_no_such_class_and_the_page_says_
     assert "right: it is <bdi>wren</bdi>, not in the index</p>" in page
 
 
-def test_a_new_cache_is_announced_with_its_size_and_place(tmp_path, monkeypatch):
+def test_a_new_cache_is_announced_with_its_size_and_place(tmp_path, own_cache):
     from fairground.datasets.folder import FolderDataset
 
-    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
     root = class_folders(tmp_path / "birds", ["a", "b"])
     images = FolderDataset(root=str(root), prepared=16).load().images
     images.prepare()

@@ -18,8 +18,7 @@ from tests.datasets.pictures import class_folders
 
 
 @pytest.fixture(autouse=True)
-def own_cache_and_clock(tmp_path, monkeypatch):
-    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
+def own_clock(own_cache, monkeypatch):
     use_ticking(monkeypatch)
 
 

@@ -20,13 +20,9 @@ from fairground.loading.caches import USED, cache_root, find_cache, list_caches,
 from tests.loading.pictures import photo, photo_files
 from tests.patience import wait_for
 
+pytestmark = pytest.mark.usefixtures("own_cache")
 SIZES = [(40, 60), (50, 30), (33, 33), (20, 90), (64, 64), (48, 80)]
 ROWS = np.arange(len(SIZES))
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
 
 
 def prepared(root: Path) -> PreparedImages:

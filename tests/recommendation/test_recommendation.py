@@ -73,8 +73,7 @@ def test_training_that_helps_is_handed_over_and_the_test_classes_agree(tmp_path)
     assert any(found["chosen"] in note for note in load_model(folder.model).metadata.notes)
 
 
-def test_all_test_images_are_scored_though_the_time_is_too_short(asked, tmp_path, monkeypatch):
-    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
+def test_all_test_images_are_scored_though_the_time_is_too_short(asked, tmp_path, monkeypatch, own_cache):
     monkeypatch.setattr(recommendation, "choose_trunk", lambda *_: "")
     progress = progress_of(0.1)
     found, _ = recommended(asked, tmp_path, progress)

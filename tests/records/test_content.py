@@ -154,8 +154,7 @@ def test_two_scripts_with_one_name_of_a_class_do_not_share_a_record(tmp_path):
         assert "source of __main__:MainLoss was" in refusal
 
 
-def test_a_digest_is_remembered_until_the_file_changes(monkeypatch, tmp_path):
-    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
+def test_a_digest_is_remembered_until_the_file_changes(own_cache, monkeypatch, tmp_path):
     monkeypatch.setattr(files.time, "time_ns", lambda: 2**62)
     path, read = tmp_path / "a.bmp", []
     digest = files._digest

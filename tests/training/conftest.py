@@ -4,5 +4,5 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "cache"))
+def _own_cache(own_cache):
+    pass

@@ -28,7 +28,7 @@ def features(tmp_path):
 
 
 @pytest.fixture
-def photographs(tmp_path):
+def photographs(tmp_path, own_cache):
     root = class_folders(tmp_path / "photos", [f"class {number}" for number in range(8)], per_class=4)
     base = {"data.root": str(root), "split": "random_halves", **PHOTOGRAPHS}
     bench = Workbench(load_run(protocol="photographs", overrides=base), is_small=False)
