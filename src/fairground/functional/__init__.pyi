@@ -15,7 +15,6 @@ from fairground.functional.means_and_log_sums import weighted_mean
 from fairground.functional.means_and_log_sums import weighted_parts
 from fairground.functional.means_and_log_sums import with_norm_penalty
 from fairground.functional.means_and_log_sums import zero_of
-from fairground.functional.means_and_log_sums import zero_unless
 from fairground.functional.memory_blocks import COMPARISONS
 from fairground.functional.memory_blocks import LARGEST_MATRIX
 from fairground.functional.memory_blocks import is_held
@@ -154,5 +153,4 @@ __all__ = [
     "widened_cosine",
     "with_norm_penalty",
     "zero_of",
-    "zero_unless",
 ]

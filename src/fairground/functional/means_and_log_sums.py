@@ -43,11 +43,6 @@ def zero_of(embeddings: Tensor) -> Tensor:
     return (embeddings * 0).square().sum()
 
 
-def zero_unless(condition: Tensor, loss: Tensor) -> Tensor:
-    """Return the loss, or 0 with a zero gradient where the condition () does not hold; the loss must be finite."""
-    return torch.where(condition, loss, 0)
-
-
 def mean_where(mask: Tensor, values: Tensor) -> Tensor:
     """Return the mean of the marked values; 0 when none is marked."""
     return torch.where(mask, values, 0).sum() / mask.sum().clamp_min(1)

@@ -4,6 +4,7 @@ S_w = sum_i (f_i - m_c(i)) (f_i - m_c(i))' / (N - C),  S_t = sum_i (f_i - m) (f_
 """
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import NamedTuple
 
 import torch
@@ -35,22 +36,18 @@ def class_scatter(blocks: Iterable[torch.Tensor], labels: torch.Tensor) -> Class
     given = f"{len(places)} images of {len(counts)} classes"
     needed = "scatter within classes needs two classes or more and a class of two images"
     require(len(places) > len(counts) > 1, f"{needed}; got {given}")
-    shift: torch.Tensor | None = None
-    begin, sums, products = 0, torch.empty(0), torch.empty(0)
-    for block in blocks:
-        # Not every accelerator knows float64.
-        rows = block.detach().cpu().double()
-        if shift is None:
-            # Sums of squares about a point far from the mean would lose the digits that matter.
-            shift = rows.mean(0)
-            sums = torch.zeros(len(counts), len(shift)).double()
-            products = torch.zeros(len(shift), len(shift)).double()
-        rows = rows - shift
+    rest = iter(blocks)
+    # Not every accelerator knows float64.
+    first = next(rest).detach().cpu().double()
+    # Sums of squares about a point far from the mean would lose the digits that matter.
+    shift = first.mean(0)
+    begin, sums, products = 0, first.new_zeros(len(counts), len(shift)), first.new_zeros(len(shift), len(shift))
+    for block in chain([first], rest):
+        rows = block.detach().cpu().double() - shift
         sums.index_add_(0, places[begin : begin + len(rows)], rows)
         products.addmm_(rows.T, rows)
         begin += len(rows)
     require(begin == len(places), f"every feature needs a label; got {begin} features and {len(places)} labels")
-    assert shift is not None
     means = sums / counts[:, None]
     offset = sums.sum(0) / begin
     within = (products - means.T @ sums) / (begin - len(counts))

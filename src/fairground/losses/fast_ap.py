@@ -16,7 +16,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Integer, Loss, Tuples, require
-from fairground.functional import mean_where, normalize, pair_masks, running_sums, soft_bins, zero_unless
+from fairground.functional import mean_where, normalize, pair_masks, running_sums, soft_bins
 from fairground.kernels import ranking_losses
 
 
@@ -43,4 +43,4 @@ class FastApLoss(Loss):
         precision = h_positive * positive_below / torch.where(below > 0, below, torch.inf)
         n_positives = positive.sum(1)
         loss = 1 - mean_where(n_positives > 0, precision.sum(1) / n_positives.clamp_min(1))
-        return zero_unless(positive.any() & negative.any(), loss)
+        return torch.where(positive.any() & negative.any(), loss, 0)

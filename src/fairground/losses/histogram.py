@@ -18,7 +18,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Integer, Loss, Pairs, Triplets, Tuples, as_pairs, require
-from fairground.functional import SoftBins, normalize, pair_masks, running_sums, soft_bins, zero_unless
+from fairground.functional import SoftBins, normalize, pair_masks, running_sums, soft_bins
 from fairground.kernels import ranking_losses
 
 
@@ -40,7 +40,7 @@ class HistogramLoss(Loss):
         positive, negative = self.unordered_pairs(labels, tuples)
         positions = ((z @ z.T + 1) * ((self.nodes - 1) / 2)).clamp(0, self.nodes - 1)
         overlap = self._histogram(positions, negative) @ running_sums(self._histogram(positions, positive))
-        return zero_unless(positive.any() & negative.any(), overlap)
+        return torch.where(positive.any() & negative.any(), overlap, 0)
 
     def known_bugs(self) -> tuple[str, ...]:
         lost = f"{self.finds[1].count(0.0)} of {self.nodes - 1} intervals"

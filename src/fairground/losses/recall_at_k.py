@@ -20,7 +20,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import LogReal, Loss, Tuples, require
-from fairground.functional import mean_where, normalize, pair_masks, soft_ranks, zero_unless
+from fairground.functional import mean_where, normalize, pair_masks, soft_ranks
 from fairground.kernels import ranking_losses
 
 
@@ -57,7 +57,7 @@ class RecallAtKLoss(Loss):
         n_within = torch.stack([some.sum(1) for some in is_within], 1)
         recall = torch.minimum(n_within, ks) / torch.minimum(ks, n_positives).clamp_min(1)
         loss = 1 - mean_where((n_positives > 0).expand_as(recall), recall)
-        return zero_unless(positive.any() & negative.any(), loss)
+        return torch.where(positive.any() & negative.any(), loss, 0)
 
     def known_bugs(self) -> tuple[str, ...]:
         bug = "recall_at_k.query_in_ranking: queries are ranked too, each rank is one too high, as in the authors' code"

@@ -19,7 +19,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import LogReal, Loss, Tuples, require
-from fairground.functional import mean_where, normalize, pair_masks, soft_ranks, zero_unless
+from fairground.functional import mean_where, normalize, pair_masks, soft_ranks
 from fairground.kernels import ranking_losses
 
 
@@ -44,7 +44,7 @@ class SmoothApLoss(Loss):
         among = torch.stack([everyone, ranked]).to(z.dtype)
         rank, rank_among_positives = soft_ranks(z @ z.T, among, self.temperature)
         precision = torch.where(ranked, rank_among_positives / rank, 0).sum(1) / ranked.sum(1).clamp_min(1)
-        return zero_unless(positive.any() & negative.any(), 1 - mean_where(has_positives, precision))
+        return torch.where(positive.any() & negative.any(), 1 - mean_where(has_positives, precision), 0)
 
     def known_bugs(self) -> tuple[str, ...]:
         bug = "smooth_ap.query_in_ranking: each list begins with its query, a hit that is none, as in the authors' code"
