@@ -4,6 +4,9 @@ A message is one sentence for the user: which setting, what is allowed, what was
 without a traceback and exits with `exit_code`.
 """
 
+from math import inf
+from typing import Any
+
 
 class FairgroundError(Exception):
     """Something that fairground refuses or could not finish."""
@@ -46,6 +49,14 @@ class ClusterError(FairgroundError):
 
 class DamageWarning(UserWarning):
     """A stored file is damaged and left out."""
+
+
+def require_within(interval: str, name: str, value: Any) -> None:
+    """Refuse a value outside an interval, written as in mathematics; None is a value left out."""
+    low, high = map(float, interval[1:-1].split(","))
+    wanted = f"in {interval}" if high < inf else f"{'above' if interval[0] == '(' else 'at least'} {low:g}"
+    is_end = (value == low and interval[0] == "[") or (value == high and interval[-1] == "]")
+    require(value is None or is_end or low < value < high, f"{name} must be {wanted}; got {value}")
 
 
 def require(condition: bool, complaint: str, error: type[FairgroundError] = InputError) -> None:

@@ -128,7 +128,7 @@ def test_collapse_names_what_it_sees():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: analysis.RhoAnalysis(drop_top=-1), "rho.drop_top must be 0 or more; got -1"),
+        (lambda: analysis.RhoAnalysis(drop_top=-1), "rho.drop_top must be at least 0; got -1"),
         (lambda: measured(analysis.RhoAnalysis(drop_top=4)), "rho drops 4 of 4 singular values: none is left"),
         (lambda: analysis.PiAnalysis(distance="l1"), "pi.distance must be 'cosine' or 'euclidean'; got 'l1'"),
         (lambda: analysis.HubnessAnalysis(k=0), "hubness.k must be at least 1; got 0"),

@@ -20,8 +20,9 @@ from fairground.functional.pair_distances import pair_blocks
 class AlignmentAnalysis(Analysis):
     """`alpha` is the power of the distance."""
 
+    bounds = {"alpha": "(0, inf)"}
+
     def __init__(self, *, alpha: float = 2.0) -> None:
-        require(alpha > 0, f"alignment.alpha must be above 0; got {alpha}")
         self.alpha = alpha
 
     def measure(self, space: EmbeddingSpace) -> Findings:

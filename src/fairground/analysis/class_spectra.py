@@ -14,15 +14,16 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings, require
+from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings
 from fairground.functional.spectra import decay, singular_values
 
 
 class ClassSpectraAnalysis(Analysis):
     """`drop_top` is how many of each class's largest values class_rho leaves out."""
 
+    bounds = {"drop_top": "[0, inf)"}
+
     def __init__(self, *, drop_top: int = 1) -> None:
-        require(drop_top >= 0, f"class_spectra.drop_top must be 0 or more; got {drop_top}")
         self.drop_top = drop_top
 
     def measure(self, space: EmbeddingSpace) -> Findings:

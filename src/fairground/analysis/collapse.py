@@ -82,8 +82,9 @@ def collapse_of(embeddings: torch.Tensor) -> Collapse:
 class CollapseAnalysis(Analysis):
     """`max_rows` is how many rows are looked at; training calls `collapse_of` on a batch itself."""
 
+    bounds = {"max_rows": "[2, inf)"}
+
     def __init__(self, *, max_rows: int = 4096) -> None:
-        require(max_rows >= 2, f"collapse.max_rows must be at least 2; got {max_rows}")
         self.max_rows = max_rows
 
     def measure(self, space: EmbeddingSpace) -> Findings:

@@ -21,9 +21,9 @@ from fairground.functional.pair_distances import pair_blocks, spaced_rows
 class DensitiesAnalysis(Analysis):
     """`n_bins` from distance 0 to the largest; `max_rows` is how many rows are paired at most."""
 
+    bounds = {"n_bins": "[2, inf)", "max_rows": "[2, inf)"}
+
     def __init__(self, *, n_bins: int = 100, max_rows: int = 8192) -> None:
-        require(n_bins >= 2, f"densities.n_bins must be at least 2; got {n_bins}")
-        require(max_rows >= 2, f"densities.max_rows must be at least 2; got {max_rows}")
         self.n_bins, self.max_rows = n_bins, max_rows
 
     def measure(self, space: EmbeddingSpace) -> Findings:

@@ -13,14 +13,15 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings, require
+from fairground.contracts.analysis import Analysis, EmbeddingSpace, Findings
 
 
 class HubnessAnalysis(Analysis):
     """`k` is how many nearest neighbours each row names; fewer where there are fewer other rows."""
 
+    bounds = {"k": "[1, inf)"}
+
     def __init__(self, *, k: int = 10) -> None:
-        require(k >= 1, f"hubness.k must be at least 1; got {k}")
         self.k = k
 
     def measure(self, space: EmbeddingSpace) -> Findings:

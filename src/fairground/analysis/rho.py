@@ -26,6 +26,8 @@ from fairground.functional.spectra import decay
 class RhoAnalysis(Analysis):
     """`drop_top` and `drop_last` leave out the largest and smallest singular values."""
 
+    bounds = {"drop_top": "[0, inf)", "drop_last": "[0, inf)"}
+
     def __init__(
         self,
         *,
@@ -33,8 +35,6 @@ class RhoAnalysis(Analysis):
         drop_last: int = 0,
         direction: Literal["from_uniform", "to_uniform"] = "from_uniform",
     ) -> None:
-        require(drop_top >= 0, f"rho.drop_top must be 0 or more; got {drop_top}")
-        require(drop_last >= 0, f"rho.drop_last must be 0 or more; got {drop_last}")
         self.drop_top, self.drop_last, self.direction = drop_top, drop_last, direction
 
     def measure(self, space: EmbeddingSpace) -> Findings:

@@ -20,9 +20,9 @@ from fairground.functional.pair_distances import pair_blocks, spaced_rows
 class UniformityAnalysis(Analysis):
     """`t` is the sharpness of the kernel, `max_rows` how many rows are paired at most."""
 
+    bounds = {"t": "(0, inf)", "max_rows": "[2, inf)"}
+
     def __init__(self, *, t: float = 2.0, max_rows: int = 8192) -> None:
-        require(t > 0, f"uniformity.t must be above 0; got {t}")
-        require(max_rows >= 2, f"uniformity.max_rows must be at least 2; got {max_rows}")
         self.t, self.max_rows = t, max_rows
 
     def measure(self, space: EmbeddingSpace) -> Findings:

@@ -5,6 +5,7 @@ processor; `kernel_or_formula.py` chooses between them.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
 from torch import Generator, Tensor, nn
@@ -66,6 +67,7 @@ class Loss(Part, nn.Module, ABC):
     """
 
     accepts: tuple[type, ...] = ()
+    bounds: ClassVar[Mapping[str, str]] = {"n_classes": "[1, inf)", "embedding_dim": "[1, inf)"}
     is_learnable: ClassVar[bool] = False
     is_random: bool = False
     on_sphere: bool = True

@@ -5,7 +5,6 @@ from math import pi, sin, sqrt
 
 import torch
 
-from fairground.errors import require
 from fairground.functional import NOTHING, is_held, normalize, over_rows
 
 #: cosines stay this far from -1 and 1, where the slope of arccos is infinite
@@ -14,15 +13,12 @@ CLEARANCE = 1e-7
 NEAREST = 1e-12
 
 
-def class_vectors(shape: tuple[int, ...], initialisation: str, loss: str) -> torch.nn.Parameter:
+def class_vectors(shape: tuple[int, ...], initialisation: str) -> torch.nn.Parameter:
     """Return a parameter of shape (n_classes, embedding_dim) or (n_classes, n_centres, embedding_dim).
 
     `normal` is N(0, 1), `small_normal` N(0, 1) / 8, `uniform` U(-1, 1) / sqrt(embedding_dim). All three point in
     random directions; they differ in length, and a short vector turns faster under the same step.
     """
-    names = ("n_classes", "embedding_dim") if len(shape) == 2 else ("n_classes", "n_centres", "embedding_dim")
-    for name, size in zip(names, shape, strict=True):
-        require(size >= 1, f"{loss}.{name} must be at least 1; got {size}")
     vectors = torch.empty(shape)
     if initialisation == "uniform":
         bound = 1 / sqrt(shape[-1])

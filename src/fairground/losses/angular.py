@@ -20,7 +20,7 @@ from typing import Literal
 
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import LogReal, Loss, Pairs, Real, Triplets, Tuples, require
+from fairground.contracts.loss import LogReal, Loss, Pairs, Real, Triplets, Tuples
 from fairground.functional import means_and_log_sums, memory_blocks, normalize
 from fairground.functional.pairs import PairWeights, one_random_positive, pair_weights
 from fairground.kernels import log_sum_losses
@@ -35,6 +35,7 @@ class AngularLoss(Loss):
         "npair_weight": Real(low=0, high=2),
         "norm_weight": LogReal(low=1e-4, high=1),
     }
+    bounds = {"alpha": "(0, 90)", "angular_weight": "[0, inf)", "npair_weight": "[0, inf)", "norm_weight": "[0, inf)"}
     on_sphere: bool = False
     kernel = log_sum_losses.angular
 
@@ -50,10 +51,6 @@ class AngularLoss(Loss):
         norm_power: Literal[1, 2] = 1,
     ) -> None:
         super().__init__()
-        require(0 < alpha < 90, f"angular.alpha must be between 0 and 90 degrees; got {alpha}")
-        require(angular_weight >= 0, f"angular.angular_weight must not be negative; got {angular_weight}")
-        require(npair_weight >= 0, f"angular.npair_weight must not be negative; got {npair_weight}")
-        require(norm_weight >= 0, f"angular.norm_weight must not be negative; got {norm_weight}")
         self.alpha, self.angular_weight, self.npair_weight = alpha, angular_weight, npair_weight
         self.positives, self.normalise, self.norm_weight = positives, normalise, norm_weight
         self.norm_power = norm_power

@@ -35,6 +35,7 @@ class ArcFaceLoss(Loss):
 
     is_learnable = True
     tunable = {"margin": Real(low=0.0, high=pi / 2, unit="radians"), "scale": Real(low=0.01, high=200.0)}
+    bounds = {"scale": "(0, inf)", "clamp_min": "[-1, 1)"}
 
     def __init__(
         self,
@@ -53,13 +54,10 @@ class ArcFaceLoss(Loss):
         self.margin = radians(margin) if margin_unit == "degrees" else margin
         refusal = f"arc_face.margin must be in [0, pi] radians or [0, 180] degrees; got {margin} {margin_unit}"
         require(0 <= self.margin <= pi, refusal)
-        require(scale > 0, f"arc_face.scale must be above 0; got {scale}")
-        refusal = f"arc_face.clamp_min must be None or in [-1, 1); got {clamp_min}"
-        require(clamp_min is None or -1 <= clamp_min < 1, refusal)
         self.n_classes, self.scale, self.fallback = n_classes, scale, fallback
         self.clamp_min = ROTH_CLAMP if roth_icml_no_margin and clamp_min is None else clamp_min
         self.roth_icml_no_margin = roth_icml_no_margin
-        self.weights = prototypes.class_vectors((n_classes, embedding_dim), initialisation, "arc_face")
+        self.weights = prototypes.class_vectors((n_classes, embedding_dim), initialisation)
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         return prototypes.class_cross_entropy(

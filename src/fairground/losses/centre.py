@@ -17,7 +17,7 @@ import torch
 from torch import Generator, Tensor
 from torch.nn import functional
 
-from fairground.contracts.loss import LogReal, Loss, Tuples, require
+from fairground.contracts.loss import LogReal, Loss, Tuples
 from fairground.functional.prototypes import class_vectors, mean_cross_entropy
 
 
@@ -26,15 +26,15 @@ class CentreLoss(Loss):
 
     is_learnable = True
     tunable = {"weight": LogReal(low=1e-4, high=1.0)}
+    bounds = {"weight": "[0, inf)"}
     on_sphere: bool = False
 
     def __init__(self, *, n_classes: int, embedding_dim: int, weight: float = 0.003) -> None:
         super().__init__()
-        require(weight >= 0, f"centre.weight must be 0 or more; got {weight}")
         self.n_classes, self.weight = n_classes, weight
-        self.weights = class_vectors((n_classes, embedding_dim), "uniform", "centre")
+        self.weights = class_vectors((n_classes, embedding_dim), "uniform")
         self.biases = torch.nn.Parameter(torch.zeros(n_classes))
-        self.centres = class_vectors((n_classes, embedding_dim), "uniform", "centre")
+        self.centres = class_vectors((n_classes, embedding_dim), "uniform")
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         weights, biases, centres = (part.to(embeddings.dtype) for part in (self.weights, self.biases, self.centres))

@@ -16,7 +16,7 @@ Departures from the paper
 
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
+from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples
 from fairground.functional import normalize, pair_weights, rows_of, softplus, sum_over_rows
 from fairground.functional.means_and_log_sums import mean_of_parts, nonzero_parts, weighted_logsumexp
 from fairground.kernels import log_sum_losses
@@ -27,12 +27,11 @@ class CircleLoss(Loss):
 
     accepts = (Pairs, Triplets)
     tunable = {"margin": Real(low=-0.2, high=1.0), "gamma": Real(low=1, high=512)}
+    bounds = {"margin": "[-1, 1]", "gamma": "(0, inf)"}
     kernel = log_sum_losses.circle
 
     def __init__(self, *, margin: float = 0.4, gamma: float = 80.0) -> None:
         super().__init__()
-        require(-1 <= margin <= 1, f"circle.margin must be in [-1, 1], as a cosine; got {margin}")
-        require(gamma > 0, f"circle.gamma must be above 0; got {gamma}")
         self.margin, self.gamma = margin, gamma
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

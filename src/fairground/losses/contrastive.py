@@ -18,7 +18,7 @@ from typing import Literal
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
+from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples
 from fairground.functional import distances, normalize, pair_weights, rows_of, sum_over_rows
 from fairground.functional.means_and_log_sums import mean_of_parts, weighted_parts
 from fairground.kernels import pair_hinge_losses
@@ -29,6 +29,7 @@ class ContrastiveLoss(Loss):
 
     accepts = (Pairs, Triplets)
     tunable = {"positive_margin": Real(low=-0.2, high=2.0), "negative_margin": Real(low=-0.2, high=2.0)}
+    bounds = {"positive_margin": "[-2, 2]", "negative_margin": "[-2, 2]"}
     kernel = pair_hinge_losses.contrastive
 
     def __init__(
@@ -39,9 +40,6 @@ class ContrastiveLoss(Loss):
         reduction: Literal["mean_nz", "mean_all"] = "mean_nz",
     ) -> None:
         super().__init__()
-        for name, margin in (("positive_margin", positive_margin), ("negative_margin", negative_margin)):
-            refusal = f"contrastive.{name} must be in [-2, 2], the widest distance on a unit sphere; got {margin}"
-            require(-2 <= margin <= 2, refusal)
         self.positive_margin, self.negative_margin, self.reduction = positive_margin, negative_margin, reduction
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

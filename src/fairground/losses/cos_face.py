@@ -15,7 +15,7 @@ from typing import Literal
 
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Real, Tuples, require
+from fairground.contracts.loss import Loss, Real, Tuples
 from fairground.functional.prototypes import class_cross_entropy, class_vectors
 
 
@@ -24,6 +24,7 @@ class CosFaceLoss(Loss):
 
     is_learnable = True
     tunable = {"margin": Real(low=0.0, high=1.0), "scale": Real(low=0.01, high=200.0)}
+    bounds = {"margin": "[0, 2]", "scale": "(0, inf)"}
 
     def __init__(
         self,
@@ -35,10 +36,8 @@ class CosFaceLoss(Loss):
         initialisation: Literal["normal", "uniform"] = "normal",
     ) -> None:
         super().__init__()
-        require(0 <= margin <= 2, f"cos_face.margin must be in [0, 2], the widest gap between cosines; got {margin}")
-        require(scale > 0, f"cos_face.scale must be above 0; got {scale}")
         self.n_classes, self.margin, self.scale = n_classes, margin, scale
-        self.weights = class_vectors((n_classes, embedding_dim), initialisation, "cos_face")
+        self.weights = class_vectors((n_classes, embedding_dim), initialisation)
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         return class_cross_entropy(

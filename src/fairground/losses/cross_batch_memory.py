@@ -34,6 +34,7 @@ class CrossBatchMemoryLoss(Loss):
     """
 
     tunable = {"size": Integer(low=128, high=4096)}
+    bounds = {"size": "[1, inf)", "start": "[0, inf)"}
     memory: Tensor
     memory_labels: Tensor
     pointer: Tensor
@@ -53,8 +54,6 @@ class CrossBatchMemoryLoss(Loss):
         miner_settings: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
-        require(size >= 1, f"cross_batch_memory.size must be at least 1; got {size}")
-        require(start >= 0, f"cross_batch_memory.start must be 0 or more; got {start}")
         sizes = {"n_classes": n_classes, "embedding_dim": embedding_dim}
         self.loss: Loss = build_wrapped("cross_batch_memory", "losses", Loss, loss, settings or {}, sizes)
         wanted = "cross_batch_memory.loss must be a loss on pairs or triplets"

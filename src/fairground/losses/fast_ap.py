@@ -15,7 +15,7 @@ Departures from the paper
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Integer, Loss, Tuples, require
+from fairground.contracts.loss import Integer, Loss, Tuples
 from fairground.functional import mean_where, normalize, pair_masks, running_sums, soft_bins
 from fairground.kernels import ranking_losses
 
@@ -24,11 +24,11 @@ class FastApLoss(Loss):
     """`bins` is the number of intervals the squared distances, 0 to 4, are cut into."""
 
     tunable = {"bins": Integer(low=2, high=250)}
+    bounds = {"bins": "[2, inf)"}
     kernel = ranking_losses.fast_ap
 
     def __init__(self, *, bins: int = 10) -> None:
         super().__init__()
-        require(bins >= 2, f"fast_ap.bins must be at least 2; got {bins}")
         self.bins = bins
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

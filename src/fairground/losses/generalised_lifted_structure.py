@@ -17,7 +17,7 @@ from typing import Literal
 
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import LogReal, Loss, Pairs, Real, Triplets, Tuples, require
+from fairground.contracts.loss import LogReal, Loss, Pairs, Real, Triplets, Tuples
 from fairground.functional import distances, normalize, pair_weights, weighted_logsumexp, with_norm_penalty
 from fairground.kernels import log_sum_losses
 
@@ -27,6 +27,7 @@ class GeneralisedLiftedStructureLoss(Loss):
 
     accepts = (Pairs, Triplets)
     tunable = {"margin": Real(low=-0.2, high=2.0), "norm_weight": LogReal(low=1e-4, high=1)}
+    bounds = {"norm_weight": "[0, inf)"}
     on_sphere: bool = False
     kernel = log_sum_losses.generalised_lifted_structure
 
@@ -40,8 +41,6 @@ class GeneralisedLiftedStructureLoss(Loss):
         norm_power: Literal[1, 2] = 1,
     ) -> None:
         super().__init__()
-        name = "generalised_lifted_structure"
-        require(norm_weight >= 0, f"{name}.norm_weight must not be negative; got {norm_weight}")
         self.margin, self.reduction, self.norm_weight, self.norm_power = margin, reduction, norm_weight, norm_power
         self.on_sphere = self.normalise = normalise
 

@@ -17,7 +17,7 @@ Departures from the paper
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Integer, Loss, Pairs, Triplets, Tuples, as_pairs, require
+from fairground.contracts.loss import Integer, Loss, Pairs, Triplets, Tuples, as_pairs
 from fairground.functional import SoftBins, normalize, pair_masks, running_sums, soft_bins
 from fairground.kernels import ranking_losses
 
@@ -27,11 +27,11 @@ class HistogramLoss(Loss):
 
     accepts = (Pairs, Triplets)
     tunable = {"nodes": Integer(low=5, high=201)}
+    bounds = {"nodes": "[3, inf)"}
     kernel = ranking_losses.histogram
 
     def __init__(self, *, nodes: int = 65, roth_code: bool = False) -> None:
         super().__init__()
-        require(nodes >= 3, f"histogram.nodes must be at least 3; got {nodes}")
         self.nodes, self.roth_code = nodes, roth_code
         self.finds = _finds(nodes, roth_code=roth_code)
 

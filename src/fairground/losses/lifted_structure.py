@@ -17,7 +17,7 @@ Departures from the paper
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
+from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples
 from fairground.functional import distances, normalize, pair_weights, weighted_logsumexp, weighted_mean
 from fairground.kernels import log_sum_losses
 
@@ -27,12 +27,11 @@ class LiftedStructureLoss(Loss):
 
     accepts = (Pairs, Triplets)
     tunable = {"margin": Real(low=-0.2, high=2.0)}
+    bounds = {"margin": "[-2, 2]"}
     kernel = log_sum_losses.lifted_structure
 
     def __init__(self, *, margin: float = 1.0) -> None:
         super().__init__()
-        refusal = f"lifted_structure.margin must be in [-2, 2], as distances on a sphere; got {margin}"
-        require(-2 <= margin <= 2, refusal)
         self.margin = margin
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

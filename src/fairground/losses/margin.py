@@ -33,6 +33,7 @@ class MarginLoss(Loss):
 
     accepts = (Triplets,)
     tunable = {"margin": Real(low=-0.2, high=2.0), "beta": Real(low=-0.2, high=2.0)}
+    bounds = {"margin": "[-2, 2]", "beta": "[-2, 2]", "beta_weight": "[0, inf)"}
     is_learnable = True
     kernel = pair_hinge_losses.margin
 
@@ -48,9 +49,6 @@ class MarginLoss(Loss):
         count: Literal["pairs", "tuples"] = "pairs",
     ) -> None:
         super().__init__()
-        require(-2 <= margin <= 2, f"margin.margin must be in [-2, 2], the widest gap on a unit sphere; got {margin}")
-        require(-2 <= beta <= 2, f"margin.beta must be in [-2, 2], the widest distance on a unit sphere; got {beta}")
-        require(beta_weight >= 0, f"margin.beta_weight must not be negative; got {beta_weight}")
         size = n_classes if beta_kind == "per_class" else 1
         refusal = f"margin.n_classes must be at least 1 for margin.beta_kind = 'per_class'; got {n_classes}"
         require(size is not None and size >= 1, refusal)

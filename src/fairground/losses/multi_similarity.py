@@ -33,6 +33,7 @@ class MultiSimilarityLoss(Loss):
 
     accepts = (Pairs, Triplets)
     tunable = {"alpha": Real(low=0.01, high=100), "beta": Real(low=0.01, high=100), "base": Real(low=0, high=1)}
+    bounds = {"alpha": "(0, inf)", "beta": "(0, inf)", "base": "[-1, 1]", "epsilon": "[0, 2]"}
     kernel = log_sum_losses.multi_similarity
 
     def __init__(
@@ -46,11 +47,6 @@ class MultiSimilarityLoss(Loss):
         self_positive_bug: bool = False,
     ) -> None:
         super().__init__()
-        require(alpha > 0, f"multi_similarity.alpha must be above 0; got {alpha}")
-        require(beta > 0, f"multi_similarity.beta must be above 0; got {beta}")
-        require(-1 <= base <= 1, f"multi_similarity.base must be in [-1, 1], as a cosine; got {base}")
-        refusal = f"multi_similarity.epsilon must be in [0, 2], or left out for no mining; got {epsilon}"
-        require(epsilon is None or 0 <= epsilon <= 2, refusal)
         refusal = "multi_similarity.self_positive_bug is a bug of the mining: set multi_similarity.epsilon with it"
         require(epsilon is not None or not self_positive_bug, refusal)
         self.alpha, self.beta, self.base, self.epsilon = alpha, beta, base, epsilon

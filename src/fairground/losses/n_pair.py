@@ -21,7 +21,7 @@ from typing import Literal
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, as_pairs, is_eager, require
+from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, as_pairs, is_eager
 from fairground.functional import normalize, one_random_positive, pair_weights, tuplet_terms, weighted_logsumexp
 from fairground.functional.means_and_log_sums import weighted_mean, with_norm_penalty, zero_of
 
@@ -31,6 +31,7 @@ class NPairLoss(Loss):
 
     accepts = (Pairs, Triplets)
     tunable = {"norm_weight": LogReal(low=1e-4, high=1)}
+    bounds = {"norm_weight": "[0, inf)"}
     on_sphere: bool = False
 
     def __init__(
@@ -42,7 +43,6 @@ class NPairLoss(Loss):
         norm_power: Literal[1, 2] = 1,
     ) -> None:
         super().__init__()
-        require(norm_weight >= 0, f"n_pair.norm_weight must not be negative; got {norm_weight}")
         self.positives, self.norm_weight, self.norm_power = positives, norm_weight, norm_power
         self.on_sphere = self.normalise = normalise
         self.is_random = positives == "one_random"

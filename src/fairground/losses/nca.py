@@ -15,7 +15,7 @@ Departures from the paper
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import LogReal, Loss, Tuples, require
+from fairground.contracts.loss import LogReal, Loss, Tuples
 from fairground.functional import normalize, pair_weights, softplus, squared_distances, weighted_logsumexp
 from fairground.kernels import log_sum_losses
 
@@ -24,11 +24,11 @@ class NcaLoss(Loss):
     """`scale` multiplies squared distances: the larger, the fewer samples count as near."""
 
     tunable = {"scale": LogReal(low=0.01, high=100)}
+    bounds = {"scale": "(0, inf)"}
     kernel = log_sum_losses.nca
 
     def __init__(self, *, scale: float = 1.0) -> None:
         super().__init__()
-        require(scale > 0, f"nca.scale must be above 0; got {scale}")
         self.scale = scale
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

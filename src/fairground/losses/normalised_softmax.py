@@ -15,7 +15,7 @@ from typing import Literal
 
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import LogReal, Loss, Tuples, require
+from fairground.contracts.loss import LogReal, Loss, Tuples
 from fairground.functional.prototypes import class_cross_entropy, class_vectors
 
 
@@ -24,6 +24,7 @@ class NormalisedSoftmaxLoss(Loss):
 
     is_learnable = True
     tunable = {"temperature": LogReal(low=0.01, high=100.0)}
+    bounds = {"temperature": "(0, inf)"}
 
     def __init__(
         self,
@@ -34,9 +35,8 @@ class NormalisedSoftmaxLoss(Loss):
         initialisation: Literal["normal", "uniform"] = "normal",
     ) -> None:
         super().__init__()
-        require(temperature > 0, f"normalised_softmax.temperature must be above 0; got {temperature}")
         self.n_classes, self.temperature = n_classes, temperature
-        self.weights = class_vectors((n_classes, embedding_dim), initialisation, "normalised_softmax")
+        self.weights = class_vectors((n_classes, embedding_dim), initialisation)
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         return class_cross_entropy(embeddings, self.weights, labels, similarity=lambda s: s / self.temperature)

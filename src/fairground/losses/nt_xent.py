@@ -31,11 +31,11 @@ class NtXentLoss(Loss):
 
     accepts = (Pairs, Triplets)
     tunable = {"temperature": LogReal(low=1e-5, high=100)}
+    bounds = {"temperature": "(0, inf)"}
     kernel = log_sum_losses.nt_xent
 
     def __init__(self, *, temperature: float = 0.07, log_floor: float | Literal["tiny"] | None = None) -> None:
         super().__init__()
-        require(temperature > 0, f"nt_xent.temperature must be above 0; got {temperature}")
         refusal = f"nt_xent.log_floor must be a number between 0 and 1, 'tiny', or left out; got {log_floor!r}"
         require(log_floor in (None, "tiny") or (isinstance(log_floor, float) and 0 < log_floor < 1), refusal)
         self.temperature, self.log_floor = temperature, log_floor

@@ -15,7 +15,7 @@ Departures from the paper
 import torch
 from torch import Generator, Tensor, nn
 
-from fairground.contracts.loss import LogReal, Loss, Real, Tuples, require
+from fairground.contracts.loss import LogReal, Loss, Real, Tuples
 from fairground.functional import cosines, log_one_plus_sum_exp, rows_of, sum_over_rows
 
 
@@ -27,13 +27,10 @@ class ProxyAnchorLoss(Loss):
 
     is_learnable = True
     tunable = {"margin": Real(low=0.0, high=1.0), "alpha": LogReal(low=1.0, high=100.0)}
+    bounds = {"margin": "[-1, 1]", "alpha": "(0, inf)"}
 
     def __init__(self, *, n_classes: int, embedding_dim: int, margin: float = 0.1, alpha: float = 32.0) -> None:
         super().__init__()
-        require(n_classes >= 1, f"proxy_anchor.n_classes must be at least 1; got {n_classes}")
-        require(embedding_dim >= 1, f"proxy_anchor.embedding_dim must be at least 1; got {embedding_dim}")
-        require(-1 <= margin <= 1, f"proxy_anchor.margin must be in [-1, 1], the range of a cosine; got {margin}")
-        require(alpha > 0, f"proxy_anchor.alpha must be above 0; got {alpha}")
         self.n_classes, self.margin, self.alpha = n_classes, margin, alpha
         self.proxies = nn.Parameter(torch.empty(n_classes, embedding_dim))
         nn.init.kaiming_normal_(self.proxies, mode="fan_out")

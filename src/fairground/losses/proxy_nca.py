@@ -20,7 +20,7 @@ from typing import Literal
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Real, Tuples, require
+from fairground.contracts.loss import Loss, Real, Tuples
 from fairground.functional import class_cross_entropy, class_vectors, cosines, is_held, safe_sqrt, zero_of
 
 
@@ -32,6 +32,7 @@ class ProxyNcaLoss(Loss):
 
     is_learnable = True
     tunable = {"scale": Real(low=0.01, high=100.0)}
+    bounds = {"scale": "(0, inf)"}
 
     def __init__(
         self,
@@ -44,10 +45,9 @@ class ProxyNcaLoss(Loss):
         initialisation: Literal["normal", "small_normal", "uniform"] = "normal",
     ) -> None:
         super().__init__()
-        require(scale > 0, f"proxy_nca.scale must be above 0; got {scale}")
         self.n_classes, self.scale, self.positive_in_denominator = n_classes, scale, positive_in_denominator
         self.power = power
-        self.proxies = class_vectors((n_classes, embedding_dim), initialisation, "proxy_nca")
+        self.proxies = class_vectors((n_classes, embedding_dim), initialisation)
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         if not self.positive_in_denominator and self.n_classes == 1:

@@ -18,7 +18,7 @@ from typing import Literal
 
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import LogReal, Loss, Tuples, require
+from fairground.contracts.loss import LogReal, Loss, Tuples
 from fairground.functional.prototypes import class_cross_entropy, class_vectors
 
 
@@ -27,6 +27,7 @@ class ProxyNcaPpLoss(Loss):
 
     is_learnable = True
     tunable = {"temperature": LogReal(low=0.01, high=1.0)}
+    bounds = {"temperature": "(0, inf)"}
 
     def __init__(
         self,
@@ -37,9 +38,8 @@ class ProxyNcaPpLoss(Loss):
         initialisation: Literal["small_normal", "normal", "uniform"] = "small_normal",
     ) -> None:
         super().__init__()
-        require(temperature > 0, f"proxy_nca_pp.temperature must be above 0; got {temperature}")
         self.n_classes, self.temperature = n_classes, temperature
-        self.proxies = class_vectors((n_classes, embedding_dim), initialisation, "proxy_nca_pp")
+        self.proxies = class_vectors((n_classes, embedding_dim), initialisation)
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         def similarity(cosine: Tensor) -> Tensor:

@@ -34,6 +34,7 @@ class QuadrupletLoss(Loss):
 
     accepts = (Triplets,)
     tunable = {"margin": Real(low=-0.2, high=2.0), "second_margin": Real(low=-0.2, high=2.0)}
+    bounds = {"margin": "[-2, 2]", "second_margin": "[-2, 2]"}
     is_random = True
     kernel = tuple_hinge_losses.quadruplet
 
@@ -47,9 +48,6 @@ class QuadrupletLoss(Loss):
         reduction: Literal["mean_nz", "mean_all"] = "mean_all",
     ) -> None:
         super().__init__()
-        for name, value in (("margin", margin), ("second_margin", second_margin)):
-            refusal = f"quadruplet.{name} must be in [-2, 2], the widest gap on a unit sphere; got {value}"
-            require(-2 <= value <= 2, refusal)
         self.margin, self.second_margin, self.reduction = margin, second_margin, reduction
         self.fourth, self.pairing = fourth, pairing
 

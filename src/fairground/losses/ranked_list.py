@@ -32,6 +32,12 @@ class RankedListLoss(Loss):
         "margin": Real(low=0, high=1),
         "negative_temperature": Real(low=0, high=30),
     }
+    bounds = {
+        "alpha": "(0, 2]",
+        "negative_weight": "[0, 1]",
+        "negative_temperature": "[0, inf)",
+        "positive_temperature": "[0, inf)",
+    }
     kernel = log_sum_losses.ranked_list
 
     def __init__(
@@ -45,11 +51,7 @@ class RankedListLoss(Loss):
         weights: Literal["constant", "differentiated"] = "constant",
     ) -> None:
         super().__init__()
-        require(0 < alpha <= 2, f"ranked_list.alpha must be in (0, 2], as a distance on the sphere; got {alpha}")
         require(0 <= margin <= alpha, f"ranked_list.margin must be in [0, alpha] = [0, {alpha}]; got {margin}")
-        require(0 <= negative_weight <= 1, f"ranked_list.negative_weight must be in [0, 1]; got {negative_weight}")
-        for kind, value in (("negative", negative_temperature), ("positive", positive_temperature)):
-            require(value >= 0, f"ranked_list.{kind}_temperature must not be negative; got {value}")
         self.alpha, self.margin, self.negative_weight, self.weights = alpha, margin, negative_weight, weights
         self.negative_temperature, self.positive_temperature = negative_temperature, positive_temperature
 

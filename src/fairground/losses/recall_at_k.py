@@ -28,6 +28,7 @@ class RecallAtKLoss(Loss):
     """`ks` are the lengths of the list; the temperatures soften the comparison of two cosines and the cut after k."""
 
     tunable = {"rank_temperature": LogReal(low=1e-3, high=1), "count_temperature": LogReal(low=0.1, high=10)}
+    bounds = {"rank_temperature": "(0, inf)", "count_temperature": "(0, inf)"}
     kernel = ranking_losses.recall_at_k
 
     def __init__(
@@ -40,8 +41,6 @@ class RecallAtKLoss(Loss):
     ) -> None:
         super().__init__()
         require(len(ks) > 0 and all(k >= 1 for k in ks), f"recall_at_k.ks must be whole numbers from 1 on; got {ks}")
-        require(rank_temperature > 0, f"recall_at_k.rank_temperature must be above 0; got {rank_temperature}")
-        require(count_temperature > 0, f"recall_at_k.count_temperature must be above 0; got {count_temperature}")
         self.ks, self.query_in_ranking = tuple(ks), query_in_ranking
         self.rank_temperature, self.count_temperature = rank_temperature, count_temperature
 

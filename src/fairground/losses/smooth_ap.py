@@ -18,7 +18,7 @@ Departures from the paper
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import LogReal, Loss, Tuples, require
+from fairground.contracts.loss import LogReal, Loss, Tuples
 from fairground.functional import mean_where, normalize, pair_masks, soft_ranks
 from fairground.kernels import ranking_losses
 
@@ -27,11 +27,11 @@ class SmoothApLoss(Loss):
     """`temperature` is how far apart two cosines must be for their order to count as certain."""
 
     tunable = {"temperature": LogReal(low=1e-3, high=1)}
+    bounds = {"temperature": "(0, inf)"}
     kernel = ranking_losses.smooth_ap
 
     def __init__(self, *, temperature: float = 0.01, query_in_ranking: bool = False) -> None:
         super().__init__()
-        require(temperature > 0, f"smooth_ap.temperature must be above 0; got {temperature}")
         self.temperature, self.query_in_ranking = temperature, query_in_ranking
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

@@ -37,6 +37,7 @@ class SnrLoss(Loss):
         "negative_margin": Real(low=0.0, high=2.0),
         "zero_mean_weight": Real(low=0.0, high=1.0),
     }
+    bounds = {"positive_margin": "[0, inf)", "negative_margin": "[0, inf)", "zero_mean_weight": "[0, inf)"}
     kernel = pair_hinge_losses.snr
 
     def __init__(
@@ -52,9 +53,6 @@ class SnrLoss(Loss):
         super().__init__()
         self.form, self.positive_margin, self.negative_margin = form, positive_margin, negative_margin
         self.margin, self.zero_mean_weight, self.reduction = margin, zero_mean_weight, reduction
-        for name in ("positive_margin", "negative_margin", "zero_mean_weight"):
-            value = getattr(self, name)
-            require(value >= 0, f"snr.{name} must not be negative, as no variance is; got {value}")
         if form == "triplet":
             self.accepts = (Triplets,)
 

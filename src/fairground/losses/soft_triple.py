@@ -24,7 +24,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional
 
-from fairground.contracts.loss import Loss, Real, Tuples, require
+from fairground.contracts.loss import Loss, Real, Tuples
 from fairground.functional import normalize, prototypes
 
 
@@ -41,6 +41,13 @@ class SoftTripleLoss(Loss):
         "reg_weight": Real(low=0.0, high=1.0),
         "margin": Real(low=0.0, high=1.0),
     }
+    bounds = {
+        "n_centres": "[1, inf)",
+        "scale": "(0, inf)",
+        "gamma": "(0, inf)",
+        "margin": "[0, 2]",
+        "reg_weight": "[0, inf)",
+    }
 
     def __init__(
         self,
@@ -56,13 +63,6 @@ class SoftTripleLoss(Loss):
         roth_code: bool = False,
     ) -> None:
         super().__init__()
-        require(n_classes >= 1, f"soft_triple.n_classes must be at least 1; got {n_classes}")
-        require(embedding_dim >= 1, f"soft_triple.embedding_dim must be at least 1; got {embedding_dim}")
-        require(n_centres >= 1, f"soft_triple.n_centres must be at least 1; got {n_centres}")
-        require(scale > 0, f"soft_triple.scale must be above 0; got {scale}")
-        require(gamma > 0, f"soft_triple.gamma must be above 0; got {gamma}")
-        require(0 <= margin <= 2, f"soft_triple.margin must be in [0, 2], the widest gap of cosines; got {margin}")
-        require(reg_weight >= 0, f"soft_triple.reg_weight must be 0 or more; got {reg_weight}")
         self.n_classes, self.scale, self.gamma, self.margin = n_classes, scale, gamma, margin
         self.reg_weight, self.reg_divisor, self.roth_code = reg_weight, reg_divisor, roth_code
         bound = 1 / sqrt(n_classes * n_centres)

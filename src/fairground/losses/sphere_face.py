@@ -37,6 +37,7 @@ class SphereFaceLoss(Loss):
 
     is_learnable = True
     tunable = {"margin": Integer(low=1, high=6), "scale": LogReal(low=0.01, high=100.0)}
+    bounds = {"scale": "(0, inf)", "cosine_weight": "[0, inf)"}
 
     def __init__(
         self,
@@ -50,11 +51,9 @@ class SphereFaceLoss(Loss):
     ) -> None:
         super().__init__()
         require(margin >= 1 and margin == int(margin), f"sphere_face.margin must be a whole number >= 1; got {margin}")
-        require(scale > 0, f"sphere_face.scale must be above 0; got {scale}")
         self.n_classes = n_classes
-        require(cosine_weight >= 0, f"sphere_face.cosine_weight must not be negative; got {cosine_weight}")
         self.cosine_weight, self.margin, self.scale = cosine_weight, margin, scale
-        self.weights = class_vectors((n_classes, embedding_dim), initialisation, "sphere_face")
+        self.weights = class_vectors((n_classes, embedding_dim), initialisation)
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         scale = self.scale * norms(embeddings)

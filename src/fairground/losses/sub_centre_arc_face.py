@@ -36,6 +36,7 @@ class SubCentreArcFaceLoss(Loss):
         "scale": Real(low=0.01, high=200.0),
         "n_centres": Integer(low=1, high=10),
     }
+    bounds = {"n_centres": "[1, inf)", "scale": "(0, inf)"}
 
     def __init__(
         self,
@@ -54,9 +55,8 @@ class SubCentreArcFaceLoss(Loss):
         self.margin = radians(margin) if margin_unit == "degrees" else margin
         refusal = f"{name}.margin must be in [0, pi] radians or [0, 180] degrees; got {margin} {margin_unit}"
         require(0 <= self.margin <= pi, refusal)
-        require(scale > 0, f"{name}.scale must be above 0; got {scale}")
         self.n_classes, self.scale, self.fallback = n_classes, scale, fallback
-        self.weights = prototypes.class_vectors((n_classes, n_centres, embedding_dim), initialisation, name)
+        self.weights = prototypes.class_vectors((n_classes, n_centres, embedding_dim), initialisation)
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         return prototypes.class_cross_entropy(

@@ -16,7 +16,7 @@ Departures from the paper
 import torch
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, require
+from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples
 from fairground.functional import normalize, pair_weights, rows_of, sum_over_rows
 from fairground.functional.means_and_log_sums import mean_of_parts, nonzero_parts, weighted_logsumexp
 from fairground.kernels import log_sum_losses
@@ -27,11 +27,11 @@ class SupConLoss(Loss):
 
     accepts = (Pairs, Triplets)
     tunable = {"temperature": LogReal(low=1e-3, high=10)}
+    bounds = {"temperature": "(0, inf)"}
     kernel = log_sum_losses.sup_con
 
     def __init__(self, *, temperature: float = 0.1) -> None:
         super().__init__()
-        require(temperature > 0, f"sup_con.temperature must be above 0; got {temperature}")
         self.temperature = temperature
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

@@ -17,7 +17,7 @@ from math import radians
 
 from torch import Generator, Tensor
 
-from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
+from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples
 from fairground.functional import normalize, pair_weights, tuplet_terms, weighted_mean
 from fairground.kernels import log_sum_losses
 
@@ -27,12 +27,11 @@ class TupletMarginLoss(Loss):
 
     accepts = (Pairs, Triplets)
     tunable = {"margin": Real(low=0, high=30), "scale": Real(low=1, high=200)}
+    bounds = {"margin": "[0, 90]", "scale": "(0, inf)"}
     kernel = log_sum_losses.tuplet_margin
 
     def __init__(self, *, margin: float = 5.73, scale: float = 64.0) -> None:
         super().__init__()
-        require(0 <= margin <= 90, f"tuplet_margin.margin must be in [0, 90] degrees; got {margin}")
-        require(scale > 0, f"tuplet_margin.scale must be above 0; got {scale}")
         self.margin, self.scale = margin, scale
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

@@ -14,7 +14,7 @@ Departures from the paper
 
 import torch
 
-from fairground.contracts.miner import Miner, Real, Triplets, require
+from fairground.contracts.miner import Miner, Real, Triplets
 from fairground.functional import list_triplets, pair_masks
 from fairground.kernels.vector_gradients import distances, normalize
 
@@ -24,11 +24,9 @@ class AllHardMiner(Miner):
 
     yields = Triplets
     tunable = {"margin": Real(low=0.0, high=1.0)}
+    bounds = {"margin": "[-2, 2]", "per_anchor_cap": "[1, inf)"}
 
     def __init__(self, *, margin: float = 0.0, per_anchor_cap: int | None = None) -> None:
-        require(-2 <= margin <= 2, f"all_hard.margin must be in [-2, 2], the widest gap on a unit sphere; got {margin}")
-        refusal = f"all_hard.per_anchor_cap must be at least 1, or none for no cap; got {per_anchor_cap}"
-        require(per_anchor_cap is None or per_anchor_cap >= 1, refusal)
         self.margin, self.per_anchor_cap = margin, per_anchor_cap
 
     def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:

@@ -13,7 +13,7 @@ Departures from the paper
 
 import torch
 
-from fairground.contracts.miner import Miner, Triplets, require
+from fairground.contracts.miner import Miner, Triplets
 from fairground.functional import classmates, distinct_below, list_triplets, pair_masks, triplet_at
 
 
@@ -21,10 +21,9 @@ class AllTuplesMiner(Miner):
     """`per_anchor_cap` keeps at most that many triplets of each anchor, chosen uniformly."""
 
     yields = Triplets
+    bounds = {"per_anchor_cap": "[1, inf)"}
 
     def __init__(self, *, per_anchor_cap: int | None = None) -> None:
-        refusal = f"all_tuples.per_anchor_cap must be at least 1, or none for no cap; got {per_anchor_cap}"
-        require(per_anchor_cap is None or per_anchor_cap >= 1, refusal)
         self.per_anchor_cap = per_anchor_cap
 
     def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:

@@ -29,6 +29,7 @@ class DistanceWeightedMiner(Miner):
     """
 
     yields = Triplets
+    bounds = {"lo": "(0, 2)", "per_anchor_cap": "[1, inf)"}
 
     def __init__(
         self,
@@ -38,12 +39,9 @@ class DistanceWeightedMiner(Miner):
         per_anchor: int | Literal["class_count"] = 1,
         per_anchor_cap: int | None = None,
     ) -> None:
-        require(0 < lo < 2, f"distance_weighted.lo must be in (0, 2), a distance on the unit sphere; got {lo}")
         require(hi is None or lo < hi, f"distance_weighted.hi must be above lo = {lo}, or none for no bound; got {hi}")
         refusal = f"distance_weighted.per_anchor must be at least 1, or 'class_count'; got {per_anchor!r}"
         require(per_anchor == "class_count" or (isinstance(per_anchor, int) and per_anchor >= 1), refusal)
-        refusal = f"distance_weighted.per_anchor_cap must be at least 1, or none for no cap; got {per_anchor_cap}"
-        require(per_anchor_cap is None or per_anchor_cap >= 1, refusal)
         self.lo, self.hi, self.per_anchor, self.per_anchor_cap = lo, hi, per_anchor, per_anchor_cap
 
     def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:

@@ -17,7 +17,7 @@ Departures from the paper
 
 import torch
 
-from fairground.contracts.miner import Miner, Pairs, Real, require
+from fairground.contracts.miner import Miner, Pairs, Real
 from fairground.functional import capped, pair_masks
 from fairground.kernels.vector_gradients import normalize
 
@@ -27,13 +27,11 @@ class MultiSimilarityMiner(Miner):
 
     yields = Pairs
     tunable = {"epsilon": Real(low=0.0, high=1.0)}
+    bounds = {"epsilon": "[-2, 2]", "per_anchor_cap": "[1, inf)"}
 
     def __init__(
         self, *, epsilon: float = 0.1, per_anchor_cap: int | None = None, self_positive_bug: bool = False
     ) -> None:
-        require(-2 <= epsilon <= 2, f"multi_similarity.epsilon must be in [-2, 2], a gap of cosines; got {epsilon}")
-        refusal = f"multi_similarity.per_anchor_cap must be at least 1, or none for no cap; got {per_anchor_cap}"
-        require(per_anchor_cap is None or per_anchor_cap >= 1, refusal)
         self.epsilon, self.per_anchor_cap, self.self_positive_bug = epsilon, per_anchor_cap, self_positive_bug
 
     def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Pairs:

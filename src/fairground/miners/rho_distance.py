@@ -27,10 +27,9 @@ class RhoDistanceMiner(Miner):
 
     yields = Triplets
     tunable = {"p_switch": Real(low=0.0, high=0.6)}
+    bounds = {"p_switch": "[0, 1]", "lo": "(0, 2)"}
 
     def __init__(self, *, p_switch: float = 0.2, lo: float = 0.5, hi: float | None = 1.4) -> None:
-        require(0 <= p_switch <= 1, f"rho_distance.p_switch must be in [0, 1], a probability; got {p_switch}")
-        require(0 < lo < 2, f"rho_distance.lo must be in (0, 2), a distance on the unit sphere; got {lo}")
         require(hi is None or lo < hi, f"rho_distance.hi must be above lo = {lo}, or none for no bound; got {hi}")
         self.p_switch, self.lo, self.hi = p_switch, lo, hi
 

@@ -15,7 +15,7 @@ Departures from the paper
 
 import torch
 
-from fairground.contracts.miner import Miner, Real, Triplets, require
+from fairground.contracts.miner import Miner, Real, Triplets
 from fairground.functional import classmates, draw_below, marked_column, positive_at
 from fairground.kernels.vector_gradients import distances, normalize
 
@@ -25,9 +25,9 @@ class SemihardMiner(Miner):
 
     yields = Triplets
     tunable = {"margin": Real(low=0.0, high=1.0)}
+    bounds = {"margin": "[0, 2]"}
 
     def __init__(self, *, margin: float = 0.2) -> None:
-        require(0 <= margin <= 2, f"semihard.margin must be in [0, 2]; got {margin}")
         self.margin = margin
 
     def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:

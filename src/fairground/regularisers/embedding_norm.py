@@ -15,7 +15,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from fairground.contracts.regulariser import LogReal, Loss, Regulariser, require
+from fairground.contracts.regulariser import LogReal, Loss, Regulariser
 from fairground.functional.pair_distances import safe_sqrt
 
 
@@ -23,10 +23,10 @@ class EmbeddingNormRegulariser(Regulariser):
     """`weight` multiplies the mean norm, to the first or second `power`."""
 
     tunable = {"weight": LogReal(low=1e-5, high=0.1)}
+    bounds = {"weight": "[0, inf)"}
 
     def __init__(self, *, weight: float = 0.005, power: Literal[1, 2] = 1) -> None:
         super().__init__()
-        require(weight >= 0, f"embedding_norm.weight must be 0 or more; got {weight}")
         self.weight, self.power = weight, power
 
     def penalty(self, embeddings: Tensor, labels: Tensor, loss: Loss) -> Tensor:

@@ -16,7 +16,7 @@ Departures from the paper
 import numpy as np
 import torch
 
-from fairground.contracts.regulariser import LogReal, Mixing, Regulariser, require
+from fairground.contracts.regulariser import LogReal, Mixing, Regulariser
 
 
 class ManifoldMixupRegulariser(Regulariser):
@@ -27,12 +27,10 @@ class ManifoldMixupRegulariser(Regulariser):
 
     mixes = True
     tunable = {"alpha": LogReal(low=0.1, high=10.0)}
+    bounds = {"alpha": "(0, inf)", "deepest": "[0, inf)"}
 
     def __init__(self, *, alpha: float = 2.0, deepest: int | None = None) -> None:
         super().__init__()
-        require(alpha > 0, f"manifold_mixup.alpha must be above 0; got {alpha}")
-        refusal = f"manifold_mixup.deepest must be 0 or more, or none for all stages; got {deepest}"
-        require(deepest is None or deepest >= 0, refusal)
         self.alpha, self.deepest = alpha, deepest
 
     def plan_mixing(self, batch_size: int, n_stages: int, *, generator: torch.Generator) -> Mixing:

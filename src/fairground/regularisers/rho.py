@@ -28,11 +28,11 @@ class RhoRegulariser(Regulariser):
     """`p_switch` is the share of anchors whose triplets change, `reading` how."""
 
     tunable = {"p_switch": Real(low=0.0, high=0.6)}
+    bounds = {"p_switch": "[0, 1]"}
     changes_tuples = True
 
     def __init__(self, *, p_switch: float = 0.2, reading: Literal["code", "replace", "swap"] = "code") -> None:
         super().__init__()
-        require(0 <= p_switch <= 1, f"rho.p_switch must be in [0, 1], a probability; got {p_switch}")
         self.p_switch, self.reading = p_switch, reading
 
     def check_loss(self, loss: Loss) -> None:

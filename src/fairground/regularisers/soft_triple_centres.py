@@ -25,10 +25,10 @@ class SoftTripleCentresRegulariser(Regulariser):
     """`weight` multiplies the spread of each class' centres; `divisor` says what it is divided by."""
 
     tunable = {"weight": Real(low=0.0, high=1.0)}
+    bounds = {"weight": "[0, inf)"}
 
     def __init__(self, *, weight: float = 0.2, divisor: Literal["ckk", "pairs"] = "ckk") -> None:
         super().__init__()
-        require(weight >= 0, f"soft_triple_centres.weight must be 0 or more; got {weight}")
         self.weight, self.divisor = weight, divisor
 
     def check_loss(self, loss: Loss) -> None:

@@ -13,7 +13,7 @@ Departures from the paper
 
 from torch import Tensor
 
-from fairground.contracts.regulariser import Loss, Real, Regulariser, require
+from fairground.contracts.regulariser import Loss, Real, Regulariser
 from fairground.functional.pair_distances import normalize
 
 
@@ -21,10 +21,10 @@ class ZeroMeanRegulariser(Regulariser):
     """`weight` multiplies the mean absolute sum of coordinates."""
 
     tunable = {"weight": Real(low=0.0, high=1.0)}
+    bounds = {"weight": "[0, inf)"}
 
     def __init__(self, *, weight: float = 0.005) -> None:
         super().__init__()
-        require(weight >= 0, f"zero_mean.weight must be 0 or more; got {weight}")
         self.weight = weight
 
     def penalty(self, embeddings: Tensor, labels: Tensor, loss: Loss) -> Tensor:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import CodeType, SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
-from fairground.errors import require
+from fairground.errors import require, require_within
 from fairground.spec import Choice, Integer, LogReal, Real, Value, catalogue
 
 
@@ -89,7 +89,9 @@ def settings_of(room: str, name: str) -> Mapping[str, Setting]:
 
 
 def check_settings(room: str, name: str, settings: Mapping[str, Value]) -> None:
-    """Run those checks of a component's constructor that need its settings alone."""
+    """Check the bounds of a component's settings, and run those checks of its constructor that need them alone."""
+    for key, interval in declared(room, name, "bounds", {}).items():
+        require_within(interval, f"{name}.{key}", settings.get(key))
     names = {**_CHECKS, **settings, "self": SimpleNamespace()}
     for check in _checks(room, name):
         # About an attribute that only a real object has, or what follows from one.

@@ -1,12 +1,11 @@
 """One run: what is trained on what, how, and how it is judged."""
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fairground.errors import require
+from fairground.errors import require, require_within
 from fairground.spec.settings import LATER, Value
 
 #: optimisers by name; others by dotted path
@@ -197,10 +196,5 @@ OPTIONAL = frozenset({"miner", "regulariser"})
 
 def check_bounds(section: str, spec: object, interval: str, *keys: str) -> None:
     """Refuse values of a section outside an interval, written as in mathematics; None is a value left out."""
-    low, high = map(float, interval[1:-1].split(","))
-    wanted = f"in {interval}" if math.isfinite(high) else f"at least {low:g}"
     for key in keys:
-        value = getattr(spec, key)
-        is_end = (value == low and interval[0] == "[") or (value == high and interval[-1] == "]")
-        is_inside = value is None or is_end or low < value < high
-        require(is_inside, f"{section}.{key} must be {wanted}; got {value}".removeprefix("."))
+        require_within(interval, f"{section}.{key}".removeprefix("."), getattr(spec, key))
