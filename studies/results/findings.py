@@ -44,7 +44,9 @@ def findings(pages: Sequence[Page], folder: str, order: Sequence[str] = ORDER) -
 
 def with_findings(readme: str, pages: Sequence[Page]) -> str:
     """Return the README with its findings renewed."""
-    block = f"{BEGIN}\n{findings(pages, FOLDER, ORDER[:N_IN_README])}\n{END}"
+    known = {page.name for page in pages if page.headline}
+    first = [name for name in ORDER if name in known][:N_IN_README]
+    block = f"{BEGIN}\n{findings(pages, FOLDER, first)}\n{END}"
     renewed, n = re.subn(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: block, readme, flags=re.DOTALL)
     assert n == 1, "the README must have one place for findings"
     return renewed
