@@ -59,6 +59,12 @@ REFUSED = [
     ("multi_similarity", {"self_positive_bug": True}, "is a bug of the mining: set multi_similarity.epsilon with it"),
     ("nt_xent", {"log_floor": "small"}, "nt_xent.log_floor must be .* got 'small'"),
     ("triplet", {"margin": 5, "power": 2}, r"triplet.margin must be in \[-4, 4\], .* got 5"),
+    ("weighted_sum", {"losses": []}, "weighted_sum.losses must name one loss at least"),
+    ("weighted_sum", {"weights": [1.0]}, "weights must be one number per loss, 2; got 1"),
+    ("weighted_sum", {"weights": [1.0, -1.0]}, "weights must be 0 or more"),
+    ("weighted_sum", {"settings": {"triplet.margn": 1}}, "'margn' of triplet in weighted_sum. Did you mean 'margin'"),
+    ("weighted_sum", {"settings": {"triplett.margin": 1}}, "none of its losses. Did you mean 'triplet'"),
+    ("weighted_sum", {"losses": ["torch.nn:CrossEntropyLoss"]}, "wraps fairground's own losses"),
 ]
 
 

@@ -1,5 +1,6 @@
 """Eight steps in the loops of other people, for `test_distributed`: in one process, or by torchrun in two."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -97,6 +98,7 @@ if __name__ == "__main__":
     if os.environ["RANK"] == "0":
         save_file(weights, Path(sys.argv[2]))
     if dist.is_initialized():
-        # A process that ends while the other still speaks to it may abort it.
+        # A process must not end while the other speaks to it, nor its DistributedDataParallel outlive the group.
         dist.barrier()
+        gc.collect()
         dist.destroy_process_group()
