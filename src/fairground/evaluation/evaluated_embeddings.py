@@ -19,10 +19,8 @@ from fairground.errors import DataError, require
 from fairground.evaluation import checked_arrays
 from fairground.evaluation import relevant_references as relevant
 from fairground.functional import normalize, singular_values
-from fairground.retrieval import SearchPlan, neighbours, ranks
+from fairground.retrieval import SearchPlan, Tiles, edge_for, find_duplicate_rows, neighbours, normalise_rows, ranks
 from fairground.retrieval.contingency import contingency
-from fairground.retrieval.duplicate_rows import find_duplicate_rows
-from fairground.retrieval.tiles import Tiles, edge_for, normalise_rows
 
 Distance = Literal["cosine", "euclidean"]
 #: relevant pairs held at once; more are worked through in blocks of queries (about 200 MB at most)

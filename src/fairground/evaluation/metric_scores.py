@@ -14,8 +14,7 @@ import numpy as np
 from fairground import contracts, evaluation
 from fairground.contracts.metric import ClusteringMetric, Metric, OpenSetMetric, RankingMetric, VerificationMetric
 from fairground.errors import DataError, InputError, require
-from fairground.evaluation import Distance, EmbeddingView, checked_arrays
-from fairground.evaluation.relevant_references import GroupRule, RelevanceFunction
+from fairground.evaluation import Distance, EmbeddingView, GroupRule, RelevanceFunction, checked_arrays
 from fairground.files import reading
 from fairground.records.arrays import array_names, read_arrays
 from fairground.retrieval.tiles import normalise_rows

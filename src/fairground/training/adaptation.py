@@ -23,9 +23,8 @@ from fairground.heads.plda import PldaHead
 from fairground.heads.whitened import WhitenedHead
 from fairground.loading.reading_threads import read_ahead
 from fairground.spec import ALL, AdaptationSpec, RunSpec, child_seed, to_plain
-from fairground.training import EmbeddingModel, SealedRows
+from fairground.training import PLAIN, CachedViews, EmbeddingModel, SealedRows, StageCache, describe, folder_of
 from fairground.training.assemble import build, build_loader, build_loss, build_stepper, load_table, seeded
-from fairground.training.stage_cache import PLAIN, CachedViews, StageCache, describe, folder_of
 from fairground.trunks.features import FeaturesTrunk
 
 #: images read and embedded at once, on a CPU and on an accelerator: few enough that a time limit is kept

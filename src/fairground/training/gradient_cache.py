@@ -5,8 +5,7 @@ from collections.abc import Callable, Collection
 import torch
 
 from fairground.errors import require
-from fairground.training.device import set_streams, stream_states
-from fairground.training.embedding_model import BATCH_NORMS
+from fairground.training import BATCH_NORMS, set_streams, stream_states
 
 
 def cached_backward(

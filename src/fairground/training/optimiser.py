@@ -29,8 +29,7 @@ from typing import Any
 import torch
 
 from fairground.errors import InputError, require
-from fairground.spec import OBJECTS, find_outside, nearest
-from fairground.spec.run_spec import OptimiserSpec, RunSpec
+from fairground.spec import OBJECTS, OptimiserSpec, RunSpec, find_outside, nearest
 from fairground.training.embedding_model import EmbeddingModel
 
 

@@ -25,19 +25,9 @@ from torch import Tensor
 from fairground.contracts import Augmentation, Images, PlannedTransform
 from fairground.errors import require
 from fairground.files import LockedError, held, write_with_digest
-from fairground.loading import (
-    INDEX,
-    CachedRows,
-    cache_root,
-    cache_writing,
-    for_each,
-    read_ahead,
-    read_index,
-    to_device,
-    touch,
-)
-from fairground.records.content import content_of
-from fairground.records.training_events import Listener, StagesCached
+from fairground.loading import CachedRows, cache_root, cache_writing, for_each, read_ahead, to_device
+from fairground.loading.caches import INDEX, read_index, touch
+from fairground.records import Listener, StagesCached, content_of
 from fairground.spec import RunSpec, to_plain
 from fairground.training import Assembled, StoppedError, half_of
 

@@ -24,8 +24,7 @@ from fairground.contracts import Augmentation, Images, Mixing, PlannedTransform,
 from fairground.errors import FairgroundError, require
 from fairground.evaluation.embed import embed
 from fairground.records.run_folder import RunFolder
-from fairground.training import device_named, seed_streams
-from fairground.training.checkpoint import Checkpoints, Snapshot, from_bytes, to_bytes
+from fairground.training import Checkpoints, Snapshot, device_named, from_bytes, seed_streams, to_bytes
 
 
 class ProcessGroup:
