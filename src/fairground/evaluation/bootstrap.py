@@ -1,7 +1,6 @@
 """How far a score might move with other classes: the cluster bootstrap, which resamples whole classes.
 
 Queries of one class succeed and fail together, so drawing queries one by one would promise too narrow an interval.
-Where rows have no class, each query is drawn by itself.
 """
 
 from collections.abc import Iterator, Sequence
@@ -100,7 +99,6 @@ class Bootstrap:
 
 
 def _drawn(table: Contingency, times: np.ndarray) -> Contingency:
-    """Return the table with each class counted as often as it was drawn."""
     counts = table.counts * times[table.classes]
     kept = counts > 0
     return Contingency(classes=table.classes[kept], clusters=table.clusters[kept], counts=counts[kept])

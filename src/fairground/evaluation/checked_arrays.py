@@ -55,7 +55,6 @@ def working_dtype(*matrices: np.ndarray, exact: bool) -> np.dtype:
 
 
 def is_multi_label(labels: Labels) -> bool:
-    """Whether every row has a set of labels rather than one."""
     if isinstance(labels, np.ndarray | torch.Tensor):
         return labels.ndim == 2
     return isinstance(labels, Sequence) and len(labels) > 0 and isinstance(labels[0], set | frozenset | list | tuple)
@@ -81,7 +80,6 @@ def as_column(values: Any, n: int, what: str) -> np.ndarray:
 
 
 def coded(queries: np.ndarray, references: np.ndarray | None) -> Coded:
-    """Return both columns as numbers 0..C-1 of one sorted list of names."""
     both = queries if references is None else np.concatenate([queries, references])
     names, codes = np.unique(both, return_inverse=True)
     return Coded(codes[: len(queries)], codes if references is None else codes[len(queries) :], names)

@@ -1,7 +1,6 @@
 """EmbeddingView: one set of embeddings, and everything metrics and analyses need of it, each computed once.
 
-Ranks, clusters, verification counts and spectra are computed when first needed and kept; what would be too large
-is passed on in blocks. The view also has the rules of retrieval: which distance, which pairs are left out.
+It also has the rules of retrieval: which distance, which pairs are left out.
 """
 
 import os
@@ -246,7 +245,6 @@ class EmbeddingView:
 
     @cached_property
     def clusterings(self) -> "tuple[retrieval.Clusters, ...]":
-        """The k-means clusterings of all rows, one per seed."""
         from fairground.retrieval.kmeans import kmeans
 
         points = np.concatenate(list(self.row_blocks()))
@@ -262,7 +260,6 @@ class EmbeddingView:
 
     @cached_property
     def curve(self) -> Curve:
-        """How genuine pairs stand among impostors."""
         wanted, pairing = self.relevance, self.pairing
         total = int(wanted.n_relevant.sum())
         require(total > 0, "verification needs two rows of one class; every class has a single one", DataError)
@@ -325,7 +322,6 @@ class EmbeddingView:
             yield self._some_rows(slice(begin, begin + BLOCK_ROWS), dtype)
 
     def rows(self, which: np.ndarray) -> np.ndarray:
-        """Return some rows as float64, unit length if `normalise`."""
         return self._some_rows(which, np.dtype(np.float64))
 
     def _some_rows(self, which: slice | np.ndarray, dtype: np.dtype) -> np.ndarray:

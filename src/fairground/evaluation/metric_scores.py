@@ -67,7 +67,6 @@ class Evaluation:
     intervals: "Mapping[str, evaluation.BootstrapInterval]"
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return everything but the scores as named arrays, to write beside a record."""
         kept = {"is_counted": self.is_counted, "class_names": self.class_names, "class_sizes": self.class_sizes}
         kept |= {f"per_query/{name}": values for name, values in self.per_query.items()}
         return kept | {f"per_class/{name}": values for name, values in self.per_class.items()}
@@ -186,7 +185,6 @@ def counted_queries(view: EmbeddingView, lone: Lone, *, is_ranked: bool) -> np.n
 def _class_means(
     view: EmbeddingView, values: Mapping[str, np.ndarray], is_counted: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-    """Return the names of the classes, their counted queries, and each metric's mean over them."""
     if view.classes is None or view.query_classes is None:
         return np.empty(0), np.empty(0, np.int64), {}
     names, counted = view.classes.names, view.query_classes[is_counted]

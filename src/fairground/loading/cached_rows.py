@@ -52,7 +52,6 @@ class CachedRows:
             self._sums = np.memmap(sums, np.uint64, "r", shape=(len(self.lengths),)).view(np.ndarray)
 
     def is_gone(self) -> bool:
-        """Tell whether the files were removed meanwhile."""
         return not (self.folder / f"{self.name}.sums").exists()
 
     def missing(self, rows: np.ndarray) -> np.ndarray:
@@ -89,7 +88,6 @@ class CachedRows:
             self._mark(sums)
 
     def refuse(self, row: int) -> None:
-        """Note that the image of a row cannot be read."""
         with cache_writing(self.folder, self.remedy):
             self._mark({row: _UNREADABLE})
 

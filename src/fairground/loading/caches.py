@@ -30,7 +30,6 @@ def read_index(folder: Path) -> dict[str, Any]:
 
 
 def touch(folder: Path) -> None:
-    """Note that a cache is used now."""
     with suppress(OSError):  # one that cannot be written to is as good as any
         (folder / USED).touch()
 
@@ -92,7 +91,6 @@ def remove_cache(entry: CacheEntry) -> None:
 
 
 def _entry(kind: CacheKind, folder: Path) -> CacheEntry | None:
-    """Return what a folder holds; none where it vanished meanwhile."""
     try:
         # Blocks on disk rather than lengths: the files of frozen stages have holes until they are filled.
         files = [path.stat() for path in folder.iterdir() if path.is_file()]

@@ -85,7 +85,6 @@ def read_columns(path: Path) -> Columns:
 
 
 def read_parquet(path: Path) -> "pyarrow.Table":
-    """Return a Parquet file's table, or say what to install."""
     try:
         import pyarrow
         from pyarrow import parquet

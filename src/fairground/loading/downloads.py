@@ -93,7 +93,6 @@ def fetch_dataset(files: Mapping[Archive, str], target: Path, *, check: Callable
 
 
 def _place(archive: Archive, source: str, work: Path, into: Path, tell: Tell) -> None:
-    """Bring one file: fetch it unless it is on this disk, check it, unpack it."""
     file, is_fetched = Path(source).expanduser(), "://" in source
     if is_fetched:
         file = work / f"{archive.file}.part"

@@ -92,13 +92,11 @@ class ImageFiles(Photographs):
         return transform_steps.resized_sizes(self._sizes[rows], shorter_side)
 
     def picture(self, row: int) -> Image.Image:
-        """Return the image of a row as RGB, cut to its box."""
         picture = open_picture(self.paths[row])
         box = self._box(row, picture.height, picture.width)
         return picture if box is None else picture.crop(box)
 
     def resized(self, row: int, shorter_side: int) -> Image.Image:
-        """Return the image of a row with its shorter side resized."""
         if not self.draft:
             return transform_steps.resize_shorter_side(self.picture(row), shorter_side)
         size = self.sizes(np.array([row]))[0]
@@ -147,7 +145,6 @@ class ImageFiles(Photographs):
         return bottom - top, right - left
 
     def _box(self, row: int, height: int, width: int) -> tuple[int, int, int, int] | None:
-        """Return the box of an image of that size, or none where the whole of it is meant."""
         if self.boxes is None or not self.boxes[row].any():
             return None
         left, top, right, bottom = (int(edge) for edge in self.boxes[row])
@@ -158,7 +155,6 @@ class ImageFiles(Photographs):
 
 
 def _shrink(ratio: float) -> int:
-    """Return the strongest shrinking that still leaves at least what is asked for."""
     return max((by for by in (2, 4, 8) if by <= ratio), default=1)
 
 

@@ -113,7 +113,6 @@ def _table(data: Any) -> ImageTable:
 
 
 def _items(data: Any) -> tuple[int, _Items]:
-    """Return how many items there are, and how to get them."""
     if isinstance(data, tuple) and len(data) == 2:
         images, labels = data[0], _array(data[1])
         require(len(images) == len(labels), f"{len(images)} images but {len(labels)} labels", DataError)
@@ -153,7 +152,6 @@ def _classes(labels: np.ndarray, names: Sequence[str] | None, n: int) -> dict[st
 
 
 def _pixels(image: Any) -> np.ndarray:
-    """Return an image as uint8 (c, h, w), or features as (d,)."""
     if isinstance(image, Image.Image):
         image = np.asarray(image if image.mode == "L" else image.convert("RGB"))
     pixels = _array(image)

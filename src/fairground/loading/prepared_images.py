@@ -80,7 +80,6 @@ class PreparedImages(Photographs):
         return rows
 
     def _fill(self, rows: CachedRows, left: np.ndarray, tell: Tell) -> None:
-        """Prepare the images of some rows, a chunk of bytes at a time."""
         self._is_new = True
         rows.require_space(int(rows.lengths[left].sum()))
         done = len(self) - len(left)

@@ -64,7 +64,6 @@ def central_boxes(sizes: np.ndarray, side: int) -> np.ndarray:
 
 
 def random_flips(n: int, generator: torch.Generator, probability: float) -> torch.Tensor:
-    """Return which of `n` images are mirrored."""
     return torch.rand(n, generator=generator, device=generator.device).cpu() < probability
 
 
@@ -132,7 +131,6 @@ def brighten(images: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
 
 
 def contrast(images: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
-    """Return images whose distance from their own mean lightness is multiplied by `factors` (n,)."""
     light = gray(images).flatten(1).long()
     count = light.shape[1]
     mean = (2 * light.sum(1) + count) // (2 * count)  # rounded
@@ -140,7 +138,6 @@ def contrast(images: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
 
 
 def saturate(images: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
-    """Return images whose distance from gray is multiplied by `factors` (n,)."""
     return _blend(gray(images), images, factors)
 
 

@@ -20,13 +20,11 @@ def contingency(classes: np.ndarray, clusters: np.ndarray) -> Contingency:
 
 
 def entropy(sizes: np.ndarray) -> float:
-    """Return the entropy, in nats, of a labeling whose parts have these sizes."""
     share = sizes[sizes > 0] / sizes.sum()
     return float(-(share * np.log(share)).sum())
 
 
 def mutual_information(table: Contingency) -> float:
-    """Return the information, in nats, that class and cluster share."""
     n = table.counts.sum()
     expected = table.class_sizes[table.classes] * table.cluster_sizes[table.clusters]
     terms = table.counts / n * (np.log(table.counts) + np.log(n) - np.log(expected))

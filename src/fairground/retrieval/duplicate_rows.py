@@ -1,10 +1,8 @@
 """References that occur more than once, so that copies of an image get equal scores.
 
-Equal rows must score equally, and a matrix product does not guarantee it: a BLAS kernel sums the columns at the edge of
-its panels in another order than those inside, and the same two rows may differ in their last bit from place to place.
-For rows that occur several times (one photograph listed twice, a collapsed model) that would decide their order instead
-of their numbers. So one row stands for all its duplicates: products with the standing rows are made apart, and every
-duplicate's column is copied from there.
+A BLAS kernel sums the columns at the edge of its panels in another order than those inside, so that the same two rows
+may differ in their last bit from place to place, which would decide their order instead of their numbers. So one row
+stands for all its duplicates: products with it are made apart, and every duplicate's column is copied from there.
 """
 
 import threading

@@ -1,8 +1,7 @@
 """k-means (Lloyd) at data-set scale: exact assignments by tiles of products, the same for any number of threads.
 
-Each round assigns every point to its nearest centroid and moves centroids to the mean of their points. A point whose
-own centroid stood still can only change to one that moved, so a round compares such points with the moved centroids
-alone; that changes nothing but the time. A centroid left without points moves to the point farthest from its own.
+A point whose own centroid stood still can only change to one that moved, so a round compares such points with the moved
+centroids alone. A centroid left without points moves to the point farthest from its own.
 """
 
 from typing import NamedTuple

@@ -58,7 +58,6 @@ def rank(plan: SearchPlan, relevant: Relevant, *, threads: int) -> Ranked:
 
 
 def relevant_scores(plan: SearchPlan, relevant: Relevant, *, threads: int) -> np.ndarray:
-    """Return the score of every relevant reference, in the order listed."""
     work = _Block(plan, relevant, threads)
     work.read()
     return work.scores
@@ -102,7 +101,6 @@ class _Block:
         share_stretches(self.n_queries, STEP, work, self.threads)
 
     def count(self) -> np.ndarray:
-        """Return how many references stand above each relevant one."""
         edge, n_columns = self.plan.edge, self.plan.references.n_tiles
         is_mirrored = self.plan.is_mirrored and self.n_queries == self.plan.queries.n
         rows = range(self.start // edge, (self.start + self.n_queries - 1) // edge + 1)

@@ -32,7 +32,6 @@ class DeviceSearchPlan:
     groups: tuple[torch.Tensor, torch.Tensor] | None = None
 
     def scores(self, start: int, stop: int) -> torch.Tensor:
-        """Return the scores of queries start..stop with all references."""
         scores = self.queries[start:stop] @ self.references.T
         if self.half_lengths is not None:
             scores -= self.half_lengths
@@ -74,7 +73,6 @@ def rank_on_device(plan: DeviceSearchPlan, relevant: Relevant) -> Ranked:
 def _places(
     plan: DeviceSearchPlan, tile: torch.Tensor, query: np.ndarray, where: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return rank and score of each (query, place) in a block of scores."""
     rows = torch.as_tensor(query, device=tile.device, dtype=torch.long)
     columns = torch.as_tensor(where, device=tile.device, dtype=torch.long)
     threshold = tile[rows, columns]

@@ -53,7 +53,6 @@ class SearchPlan:
         return (column, row) if self.is_one_set and row > column else (row, column)
 
     def multiply(self, row: int, column: int, out: np.ndarray) -> None:
-        """Write the product of query tile `row` and reference tile `column`, both canonical."""
         multiply(self.queries.tile(row), self.references.tile(column), out)
 
     def scores(self, row: int, column: int, product: np.ndarray, workspace: TileWorker) -> np.ndarray:

@@ -1,9 +1,8 @@
 """Rows in tiles on a fixed grid, so that the product of two rows is one number whatever the memory and threads.
 
 A BLAS may round the same dot product differently when the shape of the call, the place of the pair in it or the number
-of threads changes. Exact ranks compare products with each other, so none of that may depend on how the work is divided:
-every product is made by a call of one shape (edge x edge) at a fixed place of a fixed grid, in one thread, and parallel
-work means several tiles at once. Rows beyond the last are zeros; callers never look at them.
+of threads changes. So every product is made by a call of one shape (edge x edge) at a fixed place of a fixed grid, in
+one thread; parallel work means several tiles at once. Rows beyond the last are zeros; callers never look at them.
 """
 
 from dataclasses import dataclass
@@ -36,7 +35,6 @@ class Tiles:
 
     @property
     def n(self) -> int:
-        """The number of rows, padding not counted."""
         return len(self.index)
 
     @property
@@ -44,7 +42,6 @@ class Tiles:
         return -(-self.n // self.edge)
 
     def length(self, tile: int) -> int:
-        """Return how many rows of a tile are real."""
         return min(self.edge, self.n - tile * self.edge)
 
     def tile(self, tile: int) -> np.ndarray:

@@ -1,8 +1,7 @@
 """Where every impostor pair stands among the genuine pairs, counted exactly, one tile of pairs at a time.
 
-Genuine similarities are sorted once; each pair's similarity then finds its place among them through a table and a
-short search. Genuine pairs are counted with the rest and taken out afterwards: their similarities come from the same
-products, so each is found exactly at its own place.
+Each pair finds its place among the sorted genuine similarities through a table and a short search. Genuine pairs are
+counted too and taken out afterwards: their similarities come from the same products, so each is found at its own place.
 """
 
 from typing import NamedTuple

@@ -83,23 +83,19 @@ class EmbeddedSampler(draws.ClassSampler):
         return points
 
     def require_picks(self) -> None:
-        """Refuse a split with fewer images than are picked for a batch."""
         n_rows, name = len(self._classes.rows), type(self).__module__.rpartition(".")[2]
         sentence = f"sampler {name} picks {self._n_slots} images per batch; the training split has {n_rows}"
         require(n_rows >= self._n_slots, sentence)
 
     def draw_pool(self, generator: torch.Generator) -> torch.Tensor:
-        """Return the rows of a pool, drawn uniformly and all different."""
         n_rows = len(self._classes.rows)
         return draws.draw_distinct(n_rows, min(self._pool, n_rows), generator)
 
     def with_partners(self, picks: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-        """Return a batch: every pick with further images of its class."""
         partners = self._classes.draw_partners(picks, self._per_class - 1, generator)
         return torch.cat([picks.unsqueeze(1), partners], dim=1).flatten()
 
     def draw_candidates(self, n: int, replace_classes: bool, generator: torch.Generator) -> draws.Candidates:
-        """Return a pool and n candidates for a batch."""
         return draws.draw_candidates(
             self._classes,
             pool=self._pool,

@@ -72,7 +72,6 @@ class ListedSplit(Split):
 
 
 def _from_file(table: ImageTable, path: Path) -> np.ndarray:
-    """Return the part of every row by a file that names images or classes."""
     columns = read_columns(path)
     parts = parts_from_words(columns.text("split"), str(path))
     key = columns.pick("path", "label")

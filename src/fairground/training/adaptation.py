@@ -118,7 +118,6 @@ class Workbench:
         return is_complete
 
     def map_shape(self, depth: int) -> tuple[int, ...]:
-        """Return the shape of what the stages before the last `depth` make of one image."""
         assert self.trunk is not None
         assert self.cache is not None
         image = self.transform.evaluate(self.table.images, self.cache.readable(PLAIN, self.seen)[:1], self.device)
@@ -129,7 +128,6 @@ class Workbench:
         return len(self.maps[depth].views) if depth in self.maps else 0
 
     def fit(self, spec: AdaptationSpec, rows: np.ndarray) -> AdaptedModel:
-        """Return the network adapted to these rows and to nothing else."""
         run = spec.run
         _, found = np.unique(self.table.labels[rows], return_inverse=True)
         labels = torch.from_numpy(found.astype(np.int64))

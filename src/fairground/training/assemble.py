@@ -1,7 +1,6 @@
 """From a RunSpec to live objects: everything of one run, built and checked.
 
-Everything a user can get wrong is refused here or before, so that nothing starts that cannot finish: settings a
-constructor does not take, a miner the loss cannot use, classes in two splits.
+Everything a user can get wrong is refused here or before, so that nothing starts that cannot finish.
 """
 
 import hashlib
@@ -87,7 +86,6 @@ class Assembled:
         self.table.images.prepare(lambda done, total: listen(ImagesPrepared(n_done=done, n_images=total)))
 
     def shared_by(self, group: ProcessGroup) -> "Assembled":
-        """Return the objects of one process of a group."""
         is_whole = not self.stepper.in_chunks and self.spec.optimiser.frozen_trunk_epochs == 0
         self.loader.transform = group.share(self.model, self.transform, is_whole=is_whole)
         return replace(self, stepper=replace(self.stepper, group=group), notes=(*self.notes, *group.notes))
@@ -252,7 +250,6 @@ def build_loss(spec: RunSpec, supplied: Mapping[str, object]) -> Loss:
 
 
 def build_miner(spec: RunSpec, loss: Loss) -> Miner | None:
-    """Return the miner of a spec, or refuse one whose tuples the loss does not take."""
     if spec.miner is None:
         return None
     require(len(loss.accepts) > 0, f"loss {spec.loss.name} looks at the whole batch and takes no miner; set miner=none")

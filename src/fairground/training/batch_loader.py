@@ -54,7 +54,6 @@ class Loader:
         self.sampler.start_epoch(self.sampling)
 
     def state(self) -> State:
-        """Return the sampler's and the generators' state before the next batch to be drawn."""
         return self._state() if self._ahead is None else self._before
 
     def load_state(self, state: State) -> None:

@@ -64,7 +64,6 @@ def _has(device: torch.device, kind: torch.dtype) -> bool:
 
 
 def require_precision(precision: str, device: torch.device) -> None:
-    """Refuse numbers that the device cannot multiply."""
     has_it = precision in ("full", "auto") or half_of(precision, device) is not None
     others = [name for name in ("bf16", "fp16") if half_of(name, device) is not None]
     refusal = f"training.precision={precision} needs hardware that {device} does not have; it has: "

@@ -400,7 +400,6 @@ class Doctor:
         return {} if self._proxies is None else {"sums": self._proxies.sums}
 
     def load_tensors(self, tensors: Mapping[str, torch.Tensor]) -> None:
-        """Restore what `tensors` gave; nothing, from a checkpoint of a run that was not watched."""
         if self._proxies is not None and tensors:
             self._proxies.sums.copy_(tensors["sums"])
 
@@ -448,7 +447,6 @@ class ProxyUsage:
 
     @torch.no_grad()
     def judge(self) -> dict[str, int]:
-        """Judge the classes seen often enough, as `EpochCheck` has it, and reset their sums."""
         seen, own, everyone, n_images = self.sums
         is_judged = (seen >= LEAST_SEEN) & (n_images > seen)
         is_lost = is_judged & (own / seen.clamp_min(1) <= (everyone - own) / (n_images - seen).clamp_min(1))

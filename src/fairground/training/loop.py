@@ -246,7 +246,6 @@ class Training:
         return scores
 
     def _averaged(self) -> AbstractContextManager[None]:
-        """Put averaged weights into the model for a while, where the spec asks for them."""
         average = self.parts.stepper.average
         return nullcontext() if average is None else average.in_place()
 

@@ -18,7 +18,6 @@ def measure(parts: Assembled, embeddings: torch.Tensor, rows: np.ndarray) -> Eva
 def analyse_train(
     parts: Assembled, embeddings: torch.Tensor, analyses: Sequence[str]
 ) -> "dict[str, contracts.Findings]":
-    """Return what analyses find in the embeddings of the training split."""
     view = EmbeddingView(embeddings, parts.table.labels[parts.split.train], normalise=parts.on_sphere)
     return analyse(view, analyses=analyses)
 

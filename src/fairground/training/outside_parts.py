@@ -226,7 +226,6 @@ def _width(module: nn.Module, size: tuple[int, ...]) -> int:
 
 
 def _float_image(made: Any) -> Tensor:
-    """Return what a transform made as a float tensor, channels first."""
     if not isinstance(made, Tensor):
         pixels = np.array(made)
         made = torch.from_numpy(pixels[None] if pixels.ndim == 2 else np.moveaxis(pixels, -1, 0))

@@ -53,7 +53,6 @@ def name_of_object(key: str, thing: Any) -> str:
 
 
 def object_notes(spec: RunSpec) -> list[str]:
-    """Say what the Python objects of a spec mean for its run."""
     names = {key: part.name for key in (*ROOM_OF, "optimiser") if (part := getattr(spec, key)) is not None}
     found = [f"{key} {name}" for key, name in names.items() if name.startswith("object:")]
     end = "the same call of fg.train finds and resumes this run; the command line cannot"

@@ -60,7 +60,6 @@ class StageCache:
         return np.dtype(self.numbers).itemsize * math.prod(self.shape)
 
     def missing(self, view: str, rows: np.ndarray) -> np.ndarray:
-        """Return those of `rows` whose outputs are not kept, or damaged."""
         return self.view(view).missing(rows)
 
     def readable(self, view: str, rows: np.ndarray) -> np.ndarray:
@@ -89,7 +88,6 @@ class StageCache:
 
     @contextmanager
     def lock(self, view: str, chunk: int) -> Iterator[bool]:
-        """Try to lock a chunk of a view; yield whether this process has the lock."""
         try:
             with held(self.folder / "locks" / f"{view}-{chunk:06d}.lock", "a chunk of the cache"):
                 yield True
@@ -258,6 +256,5 @@ def describe(spec: RunSpec, n_frozen: int) -> dict[str, str | int]:
 
 
 def saved_shape(folder: Path) -> tuple[int, ...] | None:
-    """Return the shape that a cache was made with; None where there is no cache, or its index is damaged."""
     index = read_index(folder)
     return tuple(index["shape"]) if index else None

@@ -106,7 +106,6 @@ def missing_place(data: ComponentSpec) -> str:
 
 
 def read_profile(folder: RunFolder, place: str) -> InputProfile:
-    """Return the profile of a run whose data is no longer at `place`."""
     told = f"the data of run {folder.name} is no longer at '{place}', and the run did not note what its network takes"
     require(folder.inputs.is_file(), f"{told}; put the data back", StoreError)
     data = read_json(folder.inputs, error=StoreError)

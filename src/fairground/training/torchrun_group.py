@@ -46,7 +46,6 @@ class ProcessGroup:
         return transform
 
     def checkpoints(self, folder: RunFolder) -> Checkpoints:
-        """Return the checkpoints of a run, written once however many train it."""
         return Checkpoints(folder.checkpoints, folder.name)
 
     def forward(self, model: nn.Module, images: Tensor, mixing: Mixing | None) -> Tensor:
@@ -65,11 +64,9 @@ class ProcessGroup:
     def embed(
         self, model: nn.Module, images: Images, rows: np.ndarray, transform: Transform, *, device: torch.device | None
     ) -> Tensor:
-        """Return the embeddings of all `rows`, in order, without gradient."""
         return embed(model, images, rows, transform, device=device)
 
     def broadcast_object(self, find: Callable[[], Any]) -> Any:
-        """Return what `find` gives on the leader, as plain data."""
         return find()
 
     def any(self, is_so: bool) -> bool:
@@ -162,7 +159,6 @@ class TorchrunGroup(ProcessGroup):
         return training.gather_shares(own)[: len(rows)]
 
     def broadcast_object(self, find: Callable[[], Any]) -> Any:
-        """Return what `find` gives on the leader, sent as JSON."""
         return json.loads(self.broadcast(lambda: json.dumps(find()).encode()))
 
     def any(self, is_so: bool) -> bool:

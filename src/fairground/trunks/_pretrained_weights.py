@@ -1,8 +1,7 @@
 """Ready-made weights from a file into a trunk: found, checked by hash, fitted name by name.
 
-A safetensors file holds numbers and nothing else. Anything else is a pickle, which is opened only after its SHA-256 has
-been found right, by a reader that builds tensors alone, and only once: from then on its tensors come from a safetensors
-file in the cache. Nothing is downloaded here.
+Anything but a safetensors file is a pickle: it is opened only after its SHA-256 has been found right, by a reader that
+builds tensors alone, and only once: from then on its tensors come from a safetensors file in the cache.
 """
 
 import hashlib
@@ -56,7 +55,6 @@ def load_weights(
 
 
 def fingerprint_of(network: torch.nn.Module) -> str:
-    """Return the hash of a network's weights as they are, name by name."""
     found = hashlib.sha256()
     for name, value in sorted(network.state_dict().items()):
         found.update(name.encode() + value.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
@@ -92,7 +90,6 @@ def _locate(name: str, weights: str, sha256: str, published: Sequence[PublishedW
 
 
 def weights_folder() -> Path:
-    """Return the folder that published weights are looked for in: torch's own."""
     return Path(torch.hub.get_dir()) / "checkpoints"
 
 
