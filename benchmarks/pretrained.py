@@ -18,9 +18,9 @@ from torch import Tensor
 from benchmarks.harness import Table
 from fairground.contracts import IMAGENET, Images, Preprocessing
 from fairground.datasets.folder import FolderDataset
+from fairground.evaluation import pretrained_embeddings
 from fairground.evaluation.embed import embed
 from fairground.evaluation.metric_scores import evaluate
-from fairground.evaluation.principal_axes_of_mlrc import pretrained_embeddings
 from fairground.records.arrays import read_arrays
 from fairground.transforms.plain import PlainTransform
 from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk

@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from fairground.evaluation import pretrained_embeddings
 from fairground.evaluation.metric_scores import evaluate
-from fairground.evaluation.principal_axes_of_mlrc import pretrained_embeddings
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent / "data"))

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from fairground.contracts import Images, Transform
 from fairground.errors import InputError
+from fairground.evaluation import pretrained_embeddings
 from fairground.evaluation.embed import embed, embed_blocks
-from fairground.evaluation.principal_axes_of_mlrc import pretrained_embeddings
 from fairground.loading.image_dataset import ImagesInMemory
 
 

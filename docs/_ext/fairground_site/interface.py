@@ -35,7 +35,7 @@ PUBLIC: Mapping[str, Sequence[tuple[str, str]]] = {
         ("fairground.evaluation", "analyse"),
         ("fairground.evaluation", "EmbeddingView"),
         ("fairground.evaluation", "Bootstrap"),
-        ("fairground.evaluation.principal_axes_of_mlrc", "pretrained_embeddings"),
+        ("fairground.evaluation", "pretrained_embeddings"),
         ("fairground.analysis.collapse", "collapse_of"),
     ),
     "Specs and runs": (

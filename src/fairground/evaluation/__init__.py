@@ -1,8 +1,4 @@
-"""From embeddings to numbers.
-
-No file here is called `evaluate`: a submodule of that name would hide the function from
-`from fairground.evaluation import evaluate`.
-"""
+"""From embeddings to numbers. No file is called `evaluate`, which would hide the function of that name."""
 
 from fairground.spec.catalogue import lazy_names
 

@@ -15,8 +15,10 @@ from fairground.evaluation.checked_arrays import working_dtype
 from fairground.evaluation.embed import BLOCK
 from fairground.evaluation.embed import PIXELS
 from fairground.evaluation.embed import PIXELS_ON_DEVICE
+from fairground.evaluation.embed import PROJECTED
 from fairground.evaluation.embed import SLOW_BLOCK
 from fairground.evaluation.embed import embed_blocks
+from fairground.evaluation.embed import pretrained_embeddings
 from fairground.evaluation.evaluated_embeddings import BLOCK_ROWS
 from fairground.evaluation.evaluated_embeddings import Curve
 from fairground.evaluation.evaluated_embeddings import Distance
@@ -40,8 +42,6 @@ from fairground.evaluation.metric_scores import evaluate_in_detail
 from fairground.evaluation.metric_scores import metric_named
 from fairground.evaluation.metric_scores import score_file
 from fairground.evaluation.metric_scores import score_file_in_detail
-from fairground.evaluation.principal_axes_of_mlrc import PROJECTED
-from fairground.evaluation.principal_axes_of_mlrc import pretrained_embeddings
 from fairground.evaluation.relevant_references import GroupRule
 from fairground.evaluation.relevant_references import Groups
 from fairground.evaluation.relevant_references import Listed

@@ -1,7 +1,4 @@
-"""Model and images to embeddings: in order, without gradient, one block at a time.
-
-Where images are slow to read, the next block is read while this one goes through the network.
-"""
+"""Model and images to embeddings, in order and without gradient; features to embeddings as in MLRC, untrained."""
 
 from collections.abc import Generator, Iterator
 
@@ -9,7 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from fairground import functional
 from fairground.contracts import Images, Transform
+from fairground.errors import require
 from fairground.loading.reading_threads import read_ahead
 
 BLOCK = 512
@@ -17,6 +16,8 @@ BLOCK = 512
 SLOW_BLOCK = 128
 #: how many pixels go through the network at once on a CPU, where more would only leave its cache, and elsewhere
 PIXELS, PIXELS_ON_DEVICE = 512 * 64 * 64, 4 * 512 * 64 * 64
+#: features projected at once
+PROJECTED = 4096
 
 
 def embed(
@@ -49,3 +50,20 @@ def _inputs(images: Images, rows: np.ndarray, transform: Transform, device: torc
     size = SLOW_BLOCK if images.is_slow else BLOCK
     begins = range(0, len(rows), size)
     return read_ahead(read, begins) if images.is_slow else map(read, begins)
+
+
+def pretrained_embeddings(features: Tensor, *, dim: int, standardise: bool = True) -> Tensor:
+    """Return unit embeddings (n, dim): features (n, d) standardised and projected onto their first principal axes.
+
+    These are the rows "pretrained" of Musgrave et al.'s tables: what features are worth before training. Both steps are
+    fitted on the very set that is evaluated, without its labels. A run does so when `evaluation.principal_axes` says
+    how many; the head `pca` fits on the training split instead. Roth et al. use a random linear layer, which is the
+    head `linear` with `training.epochs=0`.
+    """
+    n, width = features.shape
+    refusal = f"{n} features of width {width} have {min(n - 1, width)} principal axes; {dim} were asked for"
+    require(1 <= dim <= min(n - 1, width), refusal)
+    found = functional.principal_axes(torch.split(features, PROJECTED), standardise=standardise)
+    weight, bias = found.projection(dim)
+    projected = [(block.cpu().double() @ weight.T + bias).to(features) for block in torch.split(features, PROJECTED)]
+    return torch.nn.functional.normalize(torch.cat(projected), dim=1)

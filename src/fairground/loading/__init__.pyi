@@ -18,6 +18,9 @@ from fairground.loading.class_folders import is_image_name
 from fairground.loading.class_folders import refuse_archive
 from fairground.loading.class_folders import sub_folders
 from fairground.loading.csv_columns import Columns
+from fairground.loading.csv_columns import PARTS
+from fairground.loading.csv_columns import held_out
+from fairground.loading.csv_columns import parts_from_words
 from fairground.loading.csv_columns import read_columns
 from fairground.loading.csv_columns import read_parquet
 from fairground.loading.decoding import MAX_PIXELS
@@ -40,9 +43,6 @@ from fairground.loading.image_dataset import integers
 from fairground.loading.image_dataset import photo_table
 from fairground.loading.image_dataset import read_words
 from fairground.loading.image_dataset import shrunk_picture
-from fairground.loading.listed_parts import PARTS
-from fairground.loading.listed_parts import held_out
-from fairground.loading.listed_parts import parts_from_words
 from fairground.loading.object_dataset import ImagesOnDemand
 from fairground.loading.object_dataset import ObjectDataset
 from fairground.loading.prepared_images import PreparedImages

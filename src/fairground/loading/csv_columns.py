@@ -1,4 +1,4 @@
-"""Columns of a table of images: labels, splits and paths, checked row by row."""
+"""Columns of a table of images, checked row by row, and which part (train, validation or test) its words mean."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 #: what may stand for yes and no
 _TRUTH = {"true": True, "1": True, "yes": True, "1.0": True, "false": False, "0": False, "no": False, "0.0": False}
+
+#: the words a list may use, and the part each means
+PARTS = {
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("validation", "valid", "val", "dev"), "validation"),
+    **dict.fromkeys(("test", "testing"), "test"),
+}
 
 
 class Columns:
@@ -96,3 +103,22 @@ def read_parquet(path: Path) -> "pyarrow.Table":
         return parquet.read_table(str(path), memory_map=True)
     except (OSError, ValueError, MemoryError, RuntimeError, pyarrow.ArrowException) as error:
         raise DataError(f"{path} is not a readable Parquet file: {error}") from error
+
+
+def parts_from_words(words: list[str], origin: str) -> np.ndarray:
+    """Return the part (n,) each word means; an empty one leaves the image out."""
+    meaning = {word: PARTS.get(word.strip().lower(), "") for word in set(words)}
+    unknown = sorted(word for word, part in meaning.items() if not part and word.strip())
+    for word in unknown:
+        told = f"{origin}: a split is train, validation or test, or empty; got {shown(word)}"
+        raise DataError(f"{told}.{nearest(word, PARTS)}")
+    return np.array([meaning[word] for word in words], dtype="<U10")
+
+
+def held_out(parts: np.ndarray) -> np.ndarray:
+    """Return which rows (n,) are kept for the end: those listed as test, or as validation where none tests.
+
+    Tables made for OpenMetricLearning know train and validation only, and judge on the latter.
+    """
+    is_test = np.asarray(parts == "test")
+    return is_test if is_test.any() else np.asarray(parts == "validation")

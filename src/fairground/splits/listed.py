@@ -61,11 +61,9 @@ class ListedSplit(Split):
             return rest, validation
         classes = np.unique(table.labels[train])
         n_validation = round(self.validation * len(classes))
-        left = (
-            f"leaves {n_validation} to validate and {len(classes) - n_validation} to train on; each needs one at least"
-        )
-        refusal = f"listed.validation = {self.validation} of {len(classes)} training classes {left}"
-        require(0 < n_validation < len(classes), refusal, DataError)
+        left = f"leaves {n_validation} to validate and {len(classes) - n_validation} to train on"
+        asked = f"listed.validation = {self.validation} of {len(classes)} training classes"
+        require(0 < n_validation < len(classes), f"{asked} {left}; each needs one at least", DataError)
         chosen = classes_by_draw(table, classes, self.seed)[:n_validation]
         is_held = np.isin(table.labels[train], chosen)
         return train[~is_held], train[is_held]
