@@ -60,13 +60,9 @@ class ArcFaceLoss(Loss):
         self.weights = prototypes.class_vectors((n_classes, embedding_dim), initialisation)
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
+        own = None if self.roth_icml_no_margin else self._widened
         return prototypes.class_cross_entropy(
-            embeddings,
-            self.weights,
-            labels,
-            scale=self.scale,
-            similarity=self._clamped,
-            own_similarity=None if self.roth_icml_no_margin else self._widened,
+            embeddings, self.weights, labels, scale=self.scale, similarity=self._clamped, own_similarity=own
         )
 
     def _clamped(self, cosine: Tensor) -> Tensor:

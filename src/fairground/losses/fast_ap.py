@@ -36,9 +36,8 @@ class FastApLoss(Loss):
         positive, negative = pair_masks(labels)
         # D bins / 4 with D = 2 - 2 cos
         positions = ((1 - z @ z.T) * (self.bins / 2)).clamp(0, self.bins)
-        h_positive, h_negative = (
-            soft_bins(positions, mask.to(z.dtype), self.bins).histogram() for mask in (positive, negative)
-        )
+        h_positive = soft_bins(positions, positive.to(z.dtype), self.bins).histogram()
+        h_negative = soft_bins(positions, negative.to(z.dtype), self.bins).histogram()
         positive_below, below = running_sums(h_positive), running_sums(h_positive + h_negative)
         precision = h_positive * positive_below / torch.where(below > 0, below, torch.inf)
         n_positives = positive.sum(1)

@@ -51,8 +51,7 @@ class SphereFaceLoss(Loss):
     ) -> None:
         super().__init__()
         require(margin >= 1 and margin == int(margin), f"sphere_face.margin must be a whole number >= 1; got {margin}")
-        self.n_classes = n_classes
-        self.cosine_weight, self.margin, self.scale = cosine_weight, margin, scale
+        self.n_classes, self.cosine_weight, self.margin, self.scale = n_classes, cosine_weight, margin, scale
         self.weights = class_vectors((n_classes, embedding_dim), initialisation)
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:

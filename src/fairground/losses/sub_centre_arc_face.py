@@ -51,10 +51,9 @@ class SubCentreArcFaceLoss(Loss):
         initialisation: Literal["normal", "uniform"] = "normal",
     ) -> None:
         super().__init__()
-        name = "sub_centre_arc_face"
         self.margin = radians(margin) if margin_unit == "degrees" else margin
-        refusal = f"{name}.margin must be in [0, pi] radians or [0, 180] degrees; got {margin} {margin_unit}"
-        require(0 <= self.margin <= pi, refusal)
+        allowed, given = "in [0, pi] radians or [0, 180] degrees", f"{margin} {margin_unit}"
+        require(0 <= self.margin <= pi, f"sub_centre_arc_face.margin must be {allowed}; got {given}")
         self.n_classes, self.scale, self.fallback = n_classes, scale, fallback
         self.weights = prototypes.class_vectors((n_classes, n_centres, embedding_dim), initialisation)
 
@@ -64,7 +63,7 @@ class SubCentreArcFaceLoss(Loss):
             self.weights,
             labels,
             scale=self.scale,
-            similarity=lambda cosine: cosine.amax(1),
+            similarity=lambda s: s.amax(1),
             own_similarity=self._widened,
         )
 
