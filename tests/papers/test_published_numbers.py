@@ -6,7 +6,6 @@ from typing import get_args
 import pytest
 from scipy import stats
 
-from fairground.errors import InputError
 from fairground.papers import published_numbers, published_rows, published_tables
 from fairground.papers.published_numbers import PublishedRow, printed_elsewhere, published_errata, published_papers
 from fairground.spec import list_room, presets
@@ -135,19 +134,6 @@ def test_filters_know_the_names_people_use() -> None:
         assert len(published_rows("mlrc2020/table4", metric=word)) == 30
     assert len(published_rows("mlrc2020/table4", metric="MAP@R", method="ArcFace")) == 2
     assert {row.paper for row in published_rows("mlrc2020")} == {"mlrc2020"}
-
-
-@pytest.mark.parametrize(
-    ("asked", "sentence"),
-    [
-        ({"name": "roth2020/tabel2"}, "no published table 'roth2020/tabel2'. Did you mean 'roth2020/table2'?"),
-        ({"method": "margn"}, "no method 'margn' here. Did you mean 'margin'?"),
-    ],
-)
-def test_a_wrong_word_is_refused_with_the_nearest(asked: dict[str, str], sentence: str) -> None:
-    with pytest.raises(InputError) as refusal:
-        published_rows(**asked)
-    assert str(refusal.value).startswith(sentence)
 
 
 def test_every_line_is_complete_and_there_once() -> None:

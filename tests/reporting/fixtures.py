@@ -35,11 +35,8 @@ def make_study(n_seeds: int = 3, spread: float = 0.004) -> list[RunRecord]:
         ("triplet", {"margin": 0.2}, "distance_weighted", 0.342),
         ("margin", {"beta": 1.2}, "distance_weighted", 0.45),
     ]
-    return [
-        make_record(loss=loss, settings=settings, miner=miner, level=level, seed=seed, spread=spread)
-        for loss, settings, miner, level in methods
-        for seed in range(n_seeds)
-    ]
+    given = [dict(zip(("loss", "settings", "miner", "level"), method, strict=True)) for method in methods]
+    return [make_record(**method, seed=seed, spread=spread) for method in given for seed in range(n_seeds)]
 
 
 def write_gallery(

@@ -19,11 +19,8 @@ DEMO = {
 
 
 def demo():
-    return [
-        run
-        for label, (mean, half, signs) in DEMO.items()
-        for run in runs(label, *((mean + sign * half / HALF) / 100 for sign in signs))
-    ]
+    values = {label: [(mean + x * half / HALF) / 100 for x in signs] for label, (mean, half, signs) in DEMO.items()}
+    return [run for label in DEMO for run in runs(label, *values[label])]
 
 
 def drawn(seed):

@@ -28,11 +28,8 @@ def answers(n: int = 3) -> list[QueryResult]:
     found = tuple(
         Neighbour(id=i, name=name, label=label, similarity=0.9 - 0.1 * i) for i, (name, label) in enumerate(names)
     )
-    known = {
-        "classes": (NearestClass(label=HOSTILE, similarity=0.9), NearestClass(label=LONG, similarity=0.1)),
-        "neighbours": found,
-        "is_truth_indexed": True,
-    }
+    classes = (NearestClass(label=HOSTILE, similarity=0.9), NearestClass(label=LONG, similarity=0.1))
+    known = {"classes": classes, "neighbours": found, "is_truth_indexed": True}
     named = QueryDecision(is_known=True, label=HOSTILE, votes=2, voters=5)
     one = QueryResult(query=HOSTILE, decision=named, truth=HOSTILE, picture=picture(9), **known)
     unknown = QueryDecision(is_known=False, label=None, votes=0, voters=5)

@@ -92,11 +92,8 @@ def test_regularisation_is_judged_by_its_gain():
 
 def test_a_correlation_has_an_interval_over_methods():
     places = np.random.default_rng(0).normal(size=(12, 2)).tolist()
-    records = [
-        run(f"m{i}", 0.5 + x / 100, seed=seed, train_rho=1 - x + y / 4, train_pi_intra=y)
-        for i, (x, y) in enumerate(places)
-        for seed in (0, 1)
-    ]
+    points = [(f"m{i}", x, y, seed) for i, (x, y) in enumerate(places) for seed in (0, 1)]
+    records = [run(m, 0.5 + x / 100, seed=s, train_rho=1 - x + y / 4, train_pi_intra=y) for m, x, y, s in points]
     figure = embedding_structure.structure(section(of_kind("correlation", records)))
     assert "of the training embeddings goes with Recall@1, by the correlations \u03c1 -0.9" in figure.answer
     assert [(title, n) for title, *_, n in figure.numbers] == [("π intra", "24"), ("\u03c1", "24")]
@@ -130,15 +127,9 @@ def test_the_answer_to_progress_is_a_slope_and_a_gain_over_the_classics():
 def trials(n: int = 9) -> list[Trial]:
     """Scores that fall off from (0.5, 1e-2), a linear and a logarithmic setting."""
     places = [(x / 10, 10.0 ** (i % 5 - 4)) for i, x in enumerate(range(1, n + 1))]
-    return [
-        Trial(
-            number=i,
-            settings={"loss.margin": x, "optimiser.loss_lr": y, "loss.form": "x"},
-            state="done",
-            folds={0: 0.5 - (x - 0.5) ** 2 - 0.05 * (np.log10(y) + 2) ** 2},
-        )
-        for i, (x, y) in enumerate(places)
-    ]
+    settings = [{"loss.margin": x, "optimiser.loss_lr": y, "loss.form": "x"} for x, y in places]
+    folds = [{0: 0.5 - (x - 0.5) ** 2 - 0.05 * (np.log10(y) + 2) ** 2} for x, y in places]
+    return [Trial(number=i, settings=settings[i], state="done", folds=folds[i]) for i in range(n)]
 
 
 def test_a_model_of_a_search_goes_through_its_trials():

@@ -86,11 +86,6 @@ def test_a_file_that_is_not_there_or_not_toml_is_refused(tmp_path: Path) -> None
     assert "is not TOML" in refusal(file=tmp_path / "bad.toml")
 
 
-def test_an_unknown_protocol_is_refused_with_the_nearest() -> None:
-    with pytest.raises(InputError, match=r"no protocol 'laptopp'\. Did you mean 'laptop'"):
-        load_run(protocol="laptopp")
-
-
 @pytest.mark.parametrize("name", protocol_names())
 def test_every_protocol_is_a_complete_spec_but_for_where_the_data_lies(name: str) -> None:
     assert load_run(protocol=name, unsaid="somewhere").protocol == name

@@ -300,11 +300,8 @@ def searching_job(row: PublishedRow) -> StudyJob:
     tables = {"cub200": "table4", "cars196": "table5", "sop": "table6"}
     is_large = row.setting == "training.batch_size=256"
     study = load_study("mlrc2020/batch256" if is_large else f"mlrc2020/{tables[row.dataset]}")
-    [job] = [
-        job
-        for job in jobs_of(study)
-        if f"loss={row.method}" in [word.replace("{data}", job.data.label) for word in job.method.words]
-    ]
+    jobs = {f"{job.method.words} ".replace("{data}", job.data.label): job for job in jobs_of(study)}
+    [job] = [job for words, job in jobs.items() if f"'loss={row.method}'" in words]
     return job
 
 

@@ -202,12 +202,8 @@ def test_one_picture_is_the_same_from_every_kind_of_data(kind: str, tmp_path: Pa
         rows[row][0].save(paths[-1])
     labels = [rows[row][1] for row in range(len(rows))]
     names = [f"class {label}" for label in range(12)]
-    given: dict[str, Any] = {
-        "paths": (paths, labels),
-        "pictures": rows,
-        "hugging face": _Table(rows, names),
-        "folder": _Folder(paths, rows, names),
-    }
+    given: dict[str, Any] = {"paths": (paths, labels), "pictures": rows}
+    given |= {"hugging face": _Table(rows, names), "folder": _Folder(paths, rows, names)}
     table = ObjectDataset(given[kind]).load()
     assert table.labels.tolist() == labels
     assert table.class_names == tuple(names if kind in ("hugging face", "folder") else map(str, range(12)))
