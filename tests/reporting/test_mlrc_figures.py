@@ -30,9 +30,9 @@ def test_claims_are_those_of_papers_and_not_of_comparisons():
 
 def test_what_papers_claim_to_gain_by_hand():
     gain = claimed_gain("contrastive", "sop")
-    assert (gain.n_papers, gain.value) == (2, pytest.approx(100 * ((70.2 / 37.4 + 76.3 / 42) / 2 - 1)))
+    assert (gain.n, gain.mean) == (2, pytest.approx(100 * ((70.2 / 37.4 + 76.3 / 42) / 2 - 1)))
     gain = claimed_gain("triplet", "sop")
-    assert (gain.n_papers, gain.value) == (2, pytest.approx(100 * ((70.2 / 54.9 + 74.8 / 72.6) / 2 - 1)))
+    assert (gain.n, gain.mean) == (2, pytest.approx(100 * ((70.2 / 54.9 + 74.8 / 72.6) / 2 - 1)))
     assert claimed_gain("triplet", "cub200") is None
 
 

@@ -1,7 +1,6 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
 from fairground.papers.claims import CLASSICS
 from fairground.papers.claims import Claim
-from fairground.papers.claims import ClaimedGain
 from fairground.papers.claims import claimed_gain
 from fairground.papers.claims import claims_on
 from fairground.papers.expected_runs import ExpectedRuns
@@ -42,7 +41,6 @@ from fairground.papers.reproduction import without_fold
 __all__ = [
     "CLASSICS",
     "Claim",
-    "ClaimedGain",
     "ExpectedRuns",
     "FREE",
     "Mismatch",

@@ -8,6 +8,7 @@ contrastive and the triplet loss), and from Roth's table 3 (what methods' own pu
 from statistics import fmean
 from typing import NamedTuple
 
+from fairground.comparison import Interval
 from fairground.papers import PublishedRow, published_rows, published_years, read_csv
 from fairground.papers.published_numbers import _FIRST
 
@@ -24,13 +25,6 @@ class Claim(NamedTuple):
     n_papers: int
 
 
-class ClaimedGain(NamedTuple):
-    """By how much, in per cent, papers say that their own method beats a classic loss: the mean over papers."""
-
-    value: float
-    n_papers: int
-
-
 def claims_on(dataset: str) -> list[Claim]:
     """Return what papers claim on a data set, oldest first; a classic's label ends in *, as in MLRC's figure 2."""
     found = [
@@ -42,15 +36,18 @@ def claims_on(dataset: str) -> list[Claim]:
     return sorted([*found, *own], key=lambda claim: (claim.year, claim.label))
 
 
-def claimed_gain(over: str, dataset: str) -> ClaimedGain | None:
-    """Return what papers claim to gain over a classic loss, of those whose own number and baseline are both held."""
+def claimed_gain(over: str, dataset: str) -> Interval | None:
+    """Return the mean over papers of what they claim to gain over a classic loss, in per cent, without an interval.
+
+    Only papers count whose own number and baseline are both held.
+    """
     reported = _reported(over, dataset)
     gains = [
         100 * (row.right_value - reported[publication]) / reported[publication]
         for row, (publication, _) in _own_rows(dataset).items()
         if publication in reported
     ]
-    return ClaimedGain(value=fmean(gains), n_papers=len(gains)) if gains else None
+    return Interval(mean=fmean(gains), low=None, high=None, n=len(gains)) if gains else None
 
 
 def _reported(loss: str, dataset: str) -> dict[str, float]:

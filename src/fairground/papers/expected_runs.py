@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from fairground.papers.published_numbers import PublishedRow, PublishedTable, published_tables
-from fairground.records.record import RunRecord
+from fairground.records import RunRecord, grouped
 from fairground.spec import UNSAID, Range, SearchProcedure, StudyJob, flatten, jobs_of, load_study, to_plain
 
 #: settings that do not change a score: which fold, and what else is measured
@@ -165,9 +165,7 @@ def coverage_of(rows: Iterable[PublishedRow]) -> list[dict[str, Any]]:
 
 
 def coverage_table(lines: Sequence[Mapping[str, Any]]) -> str:
-    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for line in lines:
-        groups.setdefault((line["table"], line["study"]), []).append(line)
+    groups = grouped(((line["table"], line["study"]), line) for line in lines)
     n_made = sum(bool(line["study"]) for line in lines)
     shown = [
         f"{n_made} of {len(lines)} printed numbers are made by a study and judged on its page.",

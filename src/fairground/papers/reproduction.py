@@ -20,14 +20,15 @@ Two numbers are compared only if the runs have the spec of a study that makes th
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Literal
 
 from fairground.comparison.comparison_result import LEVEL, Interval, t_interval
 from fairground.errors import require
 from fairground.papers.expected_runs import Mismatch, ensemble_protocol, expected_runs, mismatches, table_of
 from fairground.papers.published_numbers import SPREADS, PublishedRow, printed_elsewhere, published_rows
-from fairground.records.record import RunRecord
-from fairground.spec import Value, canonical_json
+from fairground.records import RunRecord, grouped
+from fairground.spec import Value, canonical_json, flatten
 
 Outcome = Literal["reproduced", "contradicted", "differs", "not comparable"]
 #: why runs must not be compared with a row: a setting, or anything else as a sentence
@@ -64,12 +65,9 @@ def compare_with_published(
     found = []
     for group in groups:
         label = labels.get(group[0].name, _loss_of(group[0]))
-        by_method: dict[tuple[object, ...], list[PublishedRow]] = {}
-        for row in rows_for(group[0]):
-            method = (row.table_name, row.method, row.dataset, row.network, row.embedding_dim, row.setting)
-            by_method.setdefault(method, []).append(row)
+        same = attrgetter("table_name", "method", "dataset", "network", "embedding_dim", "setting")
         verdicts = []
-        for rows in by_method.values():
+        for rows in grouped((same(row), row) for row in rows_for(group[0])).values():
             # The same for all metrics of a method.
             known = list(obstacles(group, rows[0]))
             distance = len(known), sum(isinstance(one, str) or one.is_component for one in known)
@@ -105,17 +103,14 @@ def verdict_of(records: Sequence[RunRecord], row: PublishedRow) -> PublishedVerd
 
 def _verdict(records: Sequence[RunRecord], row: PublishedRow, known: Iterable[Obstacle]) -> PublishedVerdict:
     reasons = [str(one) for one in known]
-    by_seed: dict[Value, list[float]] = {}
     # A run that is given twice counts once.
-    for record in {record.name: record for record in records}.values():
-        value = _value(record, row)
-        if value is not None:
-            by_seed.setdefault(record.spec.get("seed"), []).append(value)
-        elif record.state == "done":
-            reasons.append(f"not every run has a test score {row.metric}")
+    values = {record.name: (record, _value(record, row)) for record in records}.values()
+    if any(value is None and record.state == "done" for record, value in values):
+        reasons.append(f"not every run has a test score {row.metric}")
     if reasons:
         return _not_comparable(row, "; ".join(dict.fromkeys(reasons)))
-    return verdict_on_values([math.fsum(values) / len(values) for values in by_seed.values()], row)
+    by_seed = grouped((record.spec.get("seed"), value) for record, value in values if value is not None)
+    return verdict_on_values([math.fsum(some) / len(some) for some in by_seed.values()], row)
 
 
 def verdict_on_values(
@@ -211,10 +206,8 @@ def _not_comparable(row: PublishedRow, why: str, **intervals: Interval | None) -
 
 def repeats_of(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
     """Group our own runs that differ in nothing but seed and fold, in the order of first appearance."""
-    groups: dict[str, list[RunRecord]] = {}
-    for record in (record for record in records if not record.is_imported):
-        groups.setdefault(canonical_json(without_fold(record.spec) | {"seed": None}), []).append(record)
-    return list(groups.values())
+    ours = [record for record in records if not record.is_imported]
+    return list(grouped((canonical_json(without_fold(one.spec) | {"seed": None}), one) for one in ours).values())
 
 
 def without_fold(spec: Mapping[str, Value]) -> dict[str, Any]:
@@ -243,19 +236,15 @@ def obstacles(records: Sequence[RunRecord], row: PublishedRow) -> Iterator[Obsta
             else "the row joins the embeddings of four models, and a run has those of one"
         )
     elif row.setting == "separated":
-        n_folds = _split(records[0]).get("n_folds")
-        wanted = n_folds if isinstance(n_folds, int) and n_folds > 0 else 4
-        folds: dict[Value, set[Value]] = {}
-        for record in records:
-            folds.setdefault(record.spec.get("seed"), set()).add(_split(record).get("fold"))
-        short = [seed for seed, there in folds.items() if len(there - {None}) != wanted]
-        if short:
-            yield f"a repeat is the mean of {wanted} folds, and seed {short[0]} has {len(folds[short[0]] - {None})}"
-
-
-def _split(record: RunRecord) -> Mapping[str, Value]:
-    split = record.spec.get("split")
-    return split if isinstance(split, Mapping) else {}
+        flat = [flatten(record.spec) for record in records]
+        n_folds = flat[0].get("split.n_folds", "")
+        wanted = int(n_folds) if n_folds.isdigit() else 4
+        seeds = [record.spec.get("seed") for record in records]
+        folds = grouped(zip(seeds, (one.get("split.fold", "") for one in flat), strict=True))
+        for seed, there in folds.items():
+            if (n := len({fold for fold in there if fold.isdigit()})) != wanted:
+                yield f"a repeat is the mean of {wanted} folds, and seed {seed} has {n}"
+                return
 
 
 def _value(record: RunRecord, row: PublishedRow) -> float | None:

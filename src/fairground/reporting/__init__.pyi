@@ -42,6 +42,7 @@ from fairground.reporting.drawing import dash_of
 from fairground.reporting.drawing import label_shifts
 from fairground.reporting.drawing import panels
 from fairground.reporting.drawing import plain_axes
+from fairground.reporting.drawing import points_by_class
 from fairground.reporting.drawing import series_of
 from fairground.reporting.drawing import sign_of
 from fairground.reporting.drawing import svg_for_page
@@ -257,6 +258,7 @@ __all__ = [
     "plain",
     "plain_axes",
     "plain_pair",
+    "points_by_class",
     "question_of",
     "read_audit",
     "read_gallery",

@@ -7,7 +7,7 @@ import numpy as np
 
 from fairground.comparison import Generality, fold_groups, generality_of, seed_of
 from fairground.errors import DataError, InputError, require
-from fairground.records import RunFolder, RunRecord, array_names, read_arrays
+from fairground.records import RunFolder, RunRecord, array_names, grouped, read_arrays
 from fairground.reporting import Method, leave_out
 
 #: largest deviation of a weighted mean of class scores from the record's score
@@ -43,13 +43,10 @@ class ClassScores:
         sizes: list[np.ndarray] = []
         groups = fold_groups(self.records)
         for method in methods:
-            by_seed: dict[int, list[np.ndarray]] = {}
-            for record in groups.get(method.key, ()):
-                if record.state == "done":
-                    means, weights = self._read(record, metric)
-                    by_seed.setdefault(seed_of(record), []).append(means)
-                    sizes.append(weights)
-            if by_seed:
+            done = [record for record in groups.get(method.key, ()) if record.state == "done"]
+            read = [(seed_of(record), *self._read(record, metric)) for record in done]
+            sizes += [weights for *_, weights in read]
+            if by_seed := grouped((seed, means) for seed, means, _ in read):
                 values[method.label] = {seed: np.mean(some, axis=0) for seed, some in by_seed.items()}
         require(bool(sizes), "no run has finished")
         first = sizes[0]

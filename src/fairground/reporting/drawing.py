@@ -292,6 +292,12 @@ def panels(
     return draw
 
 
+def points_by_class(places: np.ndarray, classes: np.ndarray, **look: Any) -> list[Points]:
+    """Return marks at (n, 2) places, each class in its colour."""
+    found = (places[classes == one].T.tolist() for one in np.unique(classes))
+    return [Points(x=x, y=y, series=series, **look) for series, (x, y) in enumerate(found)]
+
+
 def bars_and_marks(rows: Sequence[tuple[str, float, float | None]], *, x: str, title: str = "") -> Panel:
     """Return a row per (name, ours, theirs): a bar coloured by its sign, and a hollow mark where theirs is known."""
     bars = [Bar(row=row, value=ours, series=0 if ours >= 0 else 1) for row, (_, ours, _) in enumerate(rows)]

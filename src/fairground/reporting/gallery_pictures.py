@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.errors import DataError, require
 from fairground.records.arrays import read_arrays
 from fairground.reporting import data_uri, shorten
 
@@ -53,25 +52,13 @@ class Gallery(NamedTuple):
 
 def read_gallery(path: Path) -> Gallery:
     """Read `images` (q, 1+k, h, w, c), `labels` and `rows` (q, 1+k), `right` (q, k) and `average_precision` (q,)."""
-    arrays = read_arrays(path, ("images", "labels", "rows", "right", "average_precision"))
-    images, *others = arrays.values()
-    is_image = (
-        images.ndim == 5 and images.shape[-1] in (1, 3) and images.dtype == np.uint8 and min(images.shape[1:]) > 0
-    )
-    wanted = "images must be uint8 (q, 1+k, h, w, 1 or 3)"
-    require(is_image, f"{path} is not a gallery: {wanted}; got {images.dtype} {images.shape}", DataError)
-    q, n, *sides, _ = images.shape
-    for (name, array), shape in zip(list(arrays.items())[1:], ((q, n), (q, n), (q, n - 1), (q,)), strict=True):
-        is_shaped = array.shape == shape
-        require(is_shaped, f"{path} is not a gallery: {name} must be {shape}; got {array.shape}", DataError)
-    is_finite = bool(np.isfinite(arrays["average_precision"]).all())
-    require(is_finite, f"{path} is not a gallery: average_precision must be finite", DataError)
+    images, *others = read_arrays(path, ("images", "labels", "rows", "right", "average_precision")).values()
     queries = []
     for pictures, labels, rows, right, precision in zip(images, *(array.tolist() for array in others), strict=True):
         names = [shorten(str(label), 60) for label in labels]
         first, *neighbours = map(Tile, map(_encoded, pictures), names, [None, *right], rows)
         queries.append(Query(first, neighbours, precision))
-    return Gallery(queries, max(sides) <= _EXACT)
+    return Gallery(queries, max(images.shape[2:4]) <= _EXACT)
 
 
 def _encoded(image: np.ndarray) -> str:

@@ -8,11 +8,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairground.errors import FairgroundError, InputError, require
 from fairground.files import is_at_work
-from fairground.records import RunFolder, RunInProgress, RunRecord, Store, folder_names, run_in_progress
+from fairground.records import RunFolder, RunInProgress, RunRecord, Store, folder_names, resolved, run_in_progress
 from fairground.reporting import clean, find_runs, heading, page_text, render, show
 from fairground.spec import StudySpec, flatten, study_hash
 from fairground.studies import ENDED, begun_hint, begun_studies, find_begun, folder_of, status_of
@@ -26,8 +26,7 @@ _WIDTH, _HEIGHT, _EDGE = 240.0, 60.0, 4.0
 _SEALED = "The report starts when the search is over; until then the test split is sealed."
 
 
-@dataclass(frozen=True, kw_only=True)
-class Chosen:
+class Chosen(NamedTuple):
     """What to watch: studies by hash and runs by name; everything where both are empty."""
 
     studies: tuple[str, ...] = ()
@@ -40,18 +39,14 @@ def choose(names: Sequence[str], home: Path) -> Chosen:
     studies: dict[str, None] = {}
     runs: dict[str, None] = {}
     for name in names:
-        study = find_begun(home, name)
-        if study is not None:
+        if study := find_begun(home, name):
             studies[study_hash(study)] = None
             continue
-        known = {*store.names(), *folder_names(home)}
-        found = [name] if name in known else sorted(one for one in known if one.startswith(name))
-        found = store.names(method=name) or found
+        of_method, known = store.names(method=name), sorted({*store.names(), *folder_names(home)})
+        is_known = bool(of_method) or any(one.startswith(name) for one in known)
         hint = f"{begun_hint(home, name)} `fairground list runs` lists them."
-        require(len(found) > 0, f"no study or run '{name}' in {home}.{hint}")
-        is_clear = len(found) == 1 or bool(store.names(method=name))
-        require(is_clear, f"'{name}' could be {', '.join(found[:9])}: use more of the name")
-        runs |= dict.fromkeys(found)
+        require(is_known, f"no study or run '{name}' in {home}.{hint}")
+        runs |= dict.fromkeys(of_method or [resolved(name, known, home)])
     return Chosen(studies=tuple(studies), runs=tuple(runs))
 
 
@@ -192,8 +187,7 @@ class Watch:
             page.html, page.key = page_text(runs, live=True), key
 
     def _overview(self) -> str:
-        complaints: list[str] = []
-        studies = []
+        complaints, studies = list[str](), list[dict[str, Any]]()
         for study in self._studies().values():
             try:
                 studies.append(study_card(study, self.home))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from fairground.comparison import Generality, no_verdict_on
-from fairground.records.record import Finding, RunRecord
+from fairground.records import RunRecord, grouped
 from fairground.reporting import ResultTable, TableRow, clean, heading, show, show_interval, unit
 from fairground.spec.metric_names import is_share
 
@@ -161,10 +161,8 @@ def _doctor_findings(table: ResultTable) -> list[str]:
     """Return for each method and sign in how many runs the doctor found it, with the first finding."""
     found = []
     for row in table.rows:
-        by_sign: dict[str, list[Finding]] = {}
-        for finding in (finding for record in row.method.records for finding in record.findings):
-            by_sign.setdefault(finding.sign, []).append(finding)
-        for sign, seen in by_sign.items():
+        findings = (finding for record in row.method.records for finding in record.findings)
+        for sign, seen in grouped((finding.sign, finding) for finding in findings).items():
             first, count = seen[0], f"{len(seen)} of {len(row.method.records)} runs"
             what = f"{row.label}: {sign.replace('_', ' ')} in {count}."
             found.append(f"{what} {clean(first.sentence)}. Try: {clean(first.remedy)}.")

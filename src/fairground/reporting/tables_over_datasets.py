@@ -5,6 +5,7 @@ Only methods that every data set has are ranked, by the metric that all tables a
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -141,10 +142,6 @@ def over_tables(tables: Mapping[str, ResultTable], *, level: float = LEVEL, marg
 def over_tables_if_any(tables: Sequence[tuple[str, ResultTable]]) -> OverTables | None:
     """Compare the tables of a page over data sets; None where they have too little in common."""
     by_dataset = dict(tables)
-    if len(by_dataset) != len(tables) or len(tables) < 2:
-        return None
-    try:
-        return over_tables(by_dataset)
-    except InputError:
-        # Each data set has its own section anyway.
-        return None
+    with suppress(InputError):  # each data set has its own section anyway
+        return over_tables(by_dataset) if len(by_dataset) == len(tables) else None
+    return None

@@ -7,6 +7,7 @@ import errno
 import hashlib
 import ipaddress
 import socket
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
@@ -42,14 +43,11 @@ class WatchServer(ThreadingHTTPServer):
 
     def knows(self, header: str) -> bool:
         """Tell whether a Host header names this machine; a numeric address cannot be rebound."""
-        try:
+        with suppress(ValueError):
             name = urlsplit(f"//{header}").hostname or ""
-            if name in ("localhost", self.host.lower(), socket.gethostname().lower()):
-                return True
-            ipaddress.ip_address(name.partition("%")[0])
-        except ValueError:
-            return False
-        return True
+            own = ("localhost", self.host.lower(), socket.gethostname().lower())
+            return name in own or bool(ipaddress.ip_address(name.partition("%")[0]))
+        return False
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignore it: a reader may close the window while a page is being sent."""

@@ -20,9 +20,9 @@ import numpy as np
 
 from fairground.comparison import LEVEL, Interval, correlation_interval, seed_of
 from fairground.records import grouped
-from fairground.reporting import Method, arrays_in, axis_of, count, factor_of, heading, join_names, side_of, signed
-from fairground.reporting.drawing import DASHED, DOTTED, SOLID, Line, Panel, Points, Series, panels, series_of
-from fairground.reporting.figure import FigureInputs, ReportFigure
+from fairground.reporting import Method, factor_of, heading, join_names, series_of, side_of, signed
+from fairground.reporting.drawing import DASHED, DOTTED, SOLID, Line, Panel, Points, Series, panels, points_by_class
+from fairground.reporting.figure import FigureInputs, ReportFigure, arrays_in, axis_of, count
 from fairground.reporting.figures.effects_of_settings import mean_change
 from fairground.reporting.figures.regularisation import MIXED, SWITCHED, also_apart, change_of, with_bases
 
@@ -234,8 +234,6 @@ def densities(inputs: FigureInputs) -> ReportFigure | None:
         if not all(kept) or len(drawn) == _MOST_DENSITIES:
             continue
         edges, *both = (arrays[0] for arrays in kept)
-        if any(len(edges) != len(one) + 1 for one in both):
-            continue
         distances = (edges[1:] + edges[:-1]) / 2
         # Beyond this distance there is next to nothing.
         top = np.maximum(*both)
@@ -276,8 +274,7 @@ def toy_lines(inputs: FigureInputs) -> ReportFigure | None:
         # Test points are on a wider circle, or they would be behind the training points.
         for (points, classes), sign, radius in ((learned, "o", 1.0), (unseen, "X", 1.25)):
             unit = radius * points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1e-12)
-            for series, some in enumerate(unit[classes == one] for one in np.unique(classes)):
-                items.append(Points(x=some[:, 0].tolist(), y=some[:, 1].tolist(), series=series, sign=sign, size=4.5))
+            items += points_by_class(unit, classes, sign=sign, size=4.5)
         reach = f"{min(found.values()):.2f} to {max(found.values()):.2f}"
         ranges[method.label] = reach
         circles.append(Panel(items=items, title=method.label, x=f"larger singular value {reach}", is_map=True))

@@ -55,8 +55,7 @@ def average_gains_of(inputs: FigureInputs) -> dict[str, list[AverageGain]]:
         if measured:
             found[baseline] = [*_averages(mlrc, baseline), *measured]
             if claimed is not None:
-                bar = Interval(mean=claimed.value, low=None, high=None, n=claimed.n_papers)
-                found[baseline].insert(0, ("papers claim", bar, count(claimed.n_papers, "paper"), "soft"))
+                found[baseline].insert(0, ("papers claim", claimed, count(claimed.n, "paper"), "soft"))
     return found
 
 

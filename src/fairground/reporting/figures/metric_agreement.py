@@ -22,7 +22,7 @@ import numpy as np
 from fairground.comparison import correlation_interval, join_words
 from fairground.records import grouped
 from fairground.reporting import UNFAIR, FigureInputs, ReportFigure, arrays_in, count, heading, shorten, signed
-from fairground.reporting.drawing import N_SERIES, Line, Palette, Panel, Points, bars_and_marks, panels
+from fairground.reporting.drawing import N_SERIES, Line, Palette, Panel, Points, bars_and_marks, panels, points_by_class
 from fairground.spec.metric_names import goodness, is_share
 
 if TYPE_CHECKING:
@@ -44,16 +44,12 @@ def toy_spaces(inputs: FigureInputs) -> ReportFigure | None:
     for method in inputs.methods if inputs.key[0] == "toy_spaces" else ():
         folder = inputs.runs.folders.get(method.done[0].name)
         arrays = None if folder is None else arrays_in(folder.embeddings, ["embeddings", "labels"])
-        if arrays is None or arrays[0].ndim != 2 or arrays[0].shape[1] != 2 or len(arrays[0]) != len(arrays[1]):
+        if arrays is None:
             continue
-        points, labels = arrays
         scores = {metric: inputs.scores(method, metric)[0] for metric in inputs.table.metrics}
         shown = [f"{heading(metric)} {value:z.1f}" for metric, value in scores.items()]
         panel = Panel(
-            items=[
-                Points(x=some[:, 0].tolist(), y=some[:, 1].tolist(), series=series, size=2, alpha=0.6)
-                for series, some in enumerate(points[labels == label] for label in np.unique(labels))
-            ],
+            items=points_by_class(*arrays, size=2, alpha=0.6),
             title=method.label.removeprefix(UNFAIR),
             x="\n".join(", ".join(shown[i : i + 2]) for i in range(0, len(shown), 2)),
             is_map=True,

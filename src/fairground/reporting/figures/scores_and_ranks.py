@@ -20,18 +20,9 @@ import numpy as np
 
 from fairground.comparison import over_datasets
 from fairground.records import grouped
-from fairground.reporting import UNFAIR, FigureInputs, ReportFigure, ResultTable, axis_of, count, factor_of
+from fairground.reporting import UNFAIR, FigureInputs, ReportFigure, ResultTable, axis_of, count, factor_of, heading
 from fairground.reporting.drawing import SOLID, Bar, Line, Palette, Panel, Points, panels, series_of, write
-from fairground.reporting.headings_and_units import (
-    clean,
-    duration,
-    heading,
-    show,
-    show_interval,
-    size,
-    squeeze,
-    with_unit,
-)
+from fairground.reporting.headings_and_units import clean, duration, show, show_interval, size, squeeze, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
