@@ -8,6 +8,7 @@ import os
 import tempfile
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,14 @@ import torch
 from fairground.audit.label_errors import features_of
 from fairground.contracts import AffineHead
 from fairground.errors import InputError
+from fairground.records import Store
 from fairground.spec import load_run
+from fairground.studies.executors.executor import InlineExecutor
+from fairground.studies.executors.processes import ProcessExecutor
+from fairground.studies.executors.slurm import SlurmExecutor
+from fairground.studies.scheduler import Scheduler
 from fairground.training import Workbench
-from fairground.training.run import run
+from fairground.training.run import run, run_job  # noqa: F401 - by its dotted path
 from tests.datasets.pictures import class_folders
 from tests.devices import simulated
 from tests.training.stopping import stop_after
@@ -145,12 +151,23 @@ def adapt(folder: Path) -> None:
     torch.testing.assert_close(*map(torch.from_numpy, audited), rtol=1e-2, atol=1e-2)
 
 
+def execute(folder: Path) -> None:
+    """Give a run to every executor that one machine has; each worker finds the device that was asked for."""
+    spec, records = tiny("training.epochs=1", "training.batches_per_epoch=2"), []
+    kinds = {"inline": InlineExecutor, "processes": ProcessExecutor, "slurm": partial(SlurmExecutor, cluster="local")}
+    for name, kind in kinds.items():
+        with kind("tests.devices.whole_runs:run_job", device="sim:1") as executor:
+            records += Scheduler(store=Store(folder / name), executor=executor).run_specs([spec])
+    assert {record.provenance.device for record in records} == {"sim"}, [record.failure for record in records]
+    assert len({record.digits() for record in records}) == 1
+
+
 def failures() -> dict[str, str]:
     found = {"": str(len(RUNS))}
     # Metal has no float64, by which torch scales the gradients of float16.
     runs = [words for words in RUNS if simulated.HAS_FLOAT64 or "fp16" not in words]
     cases = [*((words, lambda folder, words=words: compare(words, folder)) for words in runs), ("resume", resume)]
-    cases += [("refuse", refuse), ("adapt", adapt)]
+    cases += [("refuse", refuse), ("adapt", adapt), ("execute", execute)]
     for words, case in cases:
         with tempfile.TemporaryDirectory() as folder:
             try:
