@@ -1,6 +1,5 @@
 """Check data sets; get the published ones; list and remove caches. Start with `fairground data check FOLDER`."""
 
-import re
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from typing import Annotated, Any
 
 from fairground import audit, deploy, loading, reporting, training
 from fairground.commands import Answer, AnyPath, Device, Quiet, Verbatim, counted, data_overrides, options_of
+from fairground.commands.options import seconds_of
 from fairground.errors import DataError, require
 from fairground.spec import data_name, declared, find, load_run, nearest, parse_overrides
 
@@ -44,9 +44,8 @@ def check(
     Examples: fairground data check my_photos/ · fairground data check table.csv split=listed ·
     fairground data check CUB_200_2011/ --dataset cub200 · fairground data check my_photos/ --page suspects.html
     """
-    require(
-        path is not None or dataset is not None, "name what to check: a folder, a table, a file, or --dataset icons"
-    )
+    is_any = path is not None or dataset is not None
+    require(is_any, "name what to check: a folder, a table, a file, or --dataset icons")
     # The first argument may be an override: `fairground data check data.n_classes=4 -d synthetic`.
     if path is not None and dataset is not None and "=" in str(path) and not path.exists():
         path, words = None, [str(path), *words]
@@ -235,11 +234,7 @@ def caches(
     # All are looked up before any is removed: a mistyped key removes nothing.
     chosen = [loading.find_cache(found, key) for key in remove or []]
     if older_than is not None:
-        asked = re.fullmatch(r"(\d+)([hdw])", older_than.strip().lower())
-        require(asked is not None, f"--older-than takes a whole number with h, d or w, like 30d; got '{older_than}'")
-        assert asked is not None
-        hours = int(asked[1]) * {"h": 1, "d": 24, "w": 7 * 24}[asked[2]]
-        limit = datetime.now().timestamp() - 3600 * hours
+        limit = datetime.now().timestamp() - seconds_of(older_than, "--older-than")
         chosen += [entry for entry in found if entry.last_used < limit and entry not in chosen]
     for entry in chosen:
         loading.remove_cache(entry)

@@ -1,8 +1,6 @@
 """What the arguments of a run point at: the source, version and defaults of classes from outside, files, data.
 
-A run is named by its spec, and a spec names classes, files and folders, which change. Their content is stored as short
-texts in the record and the checkpoints of a run, so that no run is returned or resumed after a change.
-
+They are stored as short texts in the record and the checkpoints, so that no run is returned or resumed after a change.
 The source of a class is the statements that define it and, in turn, all of the user's own that they name: base classes,
 functions, constants, modules. Of an installed package the version counts, and the file of the class itself.
 """
@@ -62,9 +60,8 @@ def require_unchanged(name: str, before: Content, now: Content) -> None:
     """Refuse to return or resume a run whose content is not what it was, in a sentence that says what changed."""
     if what := changes_in(before, now):
         again = "`--again` (in Python `again=True`) makes it again and keeps the old record in its history"
-        raise ChangedError(
-            f"run {name} was made with other content: {what}. {again}; another seed or setting is a new run"
-        )
+        other = f"run {name} was made with other content: {what}"
+        raise ChangedError(f"{other}. {again}; another seed or setting is a new run")
 
 
 def changes_in(before: Content, now: Content) -> str:
@@ -103,9 +100,7 @@ def _source_of(kind: Any) -> tuple[str, Content]:
     now = (hashlib.sha256(repr(sorted(reader.texts.items())).encode()).hexdigest(), reader.versions)
     first = _first_seen.setdefault(kind, now)
     if first != now:
-        sentence = (
-            f"the source of {kind.__qualname__} changed after Python imported it: what runs is the source as it was"
-        )
+        sentence = f"the source of {kind.__qualname__} changed after Python imported it: what runs is as it was"
         warnings.warn(f"{sentence}; start Python again to run the new one", DamageWarning, stacklevel=2)
     return first
 
@@ -164,11 +159,8 @@ class _SourceReader:
 
 
 def _file_of(module_name: str) -> str | None:
-    if module_name in sys.modules:
-        return getattr(sys.modules[module_name], "__file__", None)
     with suppress(ImportError, ValueError, AttributeError):
-        spec = find_spec(module_name)
-        return None if spec is None else spec.origin
+        return getattr(find_spec(module_name), "origin", None)
     return None
 
 
@@ -196,13 +188,12 @@ def _distributions() -> Mapping[str, list[str]]:
 
 def _bound(statement: ast.stmt) -> set[str]:
     """Return the names that a statement defines; "*" where it imports all of a module."""
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return {statement.name}
+    definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     names = set()
-    for node in ast.walk(statement):
+    for node in [statement] if isinstance(statement, definition) else ast.walk(statement):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names.add(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        elif isinstance(node, definition):
             names.add(node.name)
         elif isinstance(node, ast.alias):
             names.add((node.asname or node.name).partition(".")[0])
