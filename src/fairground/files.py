@@ -203,7 +203,6 @@ def append_line(path: Path, entry: Mapping[str, Any]) -> None:
 
 
 def write_to_disk(file: IO[bytes], data: bytes) -> None:
-    """Write, and return when the disk has it."""
     file.write(data)
     file.flush()
     os.fsync(file.fileno())

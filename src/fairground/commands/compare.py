@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 
 from fairground.commands import Answer, Verbatim, options, options_of, run_directory, screen_width
-from fairground.commands.runs import Run, data_frame, without_trials
+from fairground.commands.runs import Run, data_frame, names_and_runs, without_trials
 from fairground.comparison.comparison_result import LEVEL, GeneralityKind
 from fairground.errors import InputError, require
 from fairground.records import RunFolder, RunRecord, Store
@@ -92,8 +92,7 @@ def compare(
     other test "classes", or "both". `quiet` prints nothing.
     """
     folder = run_directory.home_folder(home)
-    given = [one for some in runs for one in ([some] if isinstance(some, Run | str) else some)]
-    chosen, names = [one for one in given if isinstance(one, Run)], [one for one in given if isinstance(one, str)]
+    names, chosen = names_and_runs(runs)
     records = {run.name: run.record for run in chosen}
     if names or not runs:
         records |= {record.name: record for record in records_to_compare(Store(folder), names)}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fairground.commands import Answer, AnyPath, Run, Verbatim, options, options_of, run_directory, spinner
+from fairground.commands.runs import names_and_runs
 from fairground.errors import require
 from fairground.files import write_atomically
 from fairground.reporting.study_results import find_runs
@@ -79,14 +80,12 @@ def report(
 
 
 def _named(what: Sequence[str | Run | Sequence[Run | str]], home: Path | None) -> tuple[list[str], Path]:
-    """Return the names of what to report, and its run directory."""
-    given = [one for some in what for one in ([some] if isinstance(some, Run | str) else some)]
-    require(len(given) > 0 or not what, "there is no run to report: `fg.runs` found none")
-    names = [one if isinstance(one, str) else one.name for one in given]
-    homes = [*([] if home is None else [home]), *(one.home for one in given if isinstance(one, Run))]
-    places = list(dict.fromkeys(homes)) or [run_directory.home_folder()]
+    names, runs = names_and_runs(what)
+    require(len(names) + len(runs) > 0 or not what, "there is no run to report: `fg.runs` found none")
+    homes = dict.fromkeys([*([] if home is None else [home]), *(run.home for run in runs)])
+    places = list(homes) or [run_directory.home_folder()]
     require(len(places) == 1, f"a page reports runs of one run directory; got {', '.join(map(str, places))}")
-    return names, places[0]
+    return [*names, *(run.name for run in runs)], places[0]
 
 
 @options_of(report)

@@ -5,6 +5,7 @@ from collections import UserList
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import compress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -80,9 +81,8 @@ class RunList(UserList[Run]):
 
     def to_pandas(self) -> Any:
         """Return a data frame of pandas with one row per run: its name, state, settings and test scores."""
-        return data_frame(
-            [{"run": one.name, "state": one.state, **_settings(one.record), **one.scores} for one in self]
-        )
+        about = ({"run": run.name, "state": run.state, **_settings(run.record), **run.scores} for run in self)
+        return data_frame(list(about))
 
     def __repr__(self) -> str:
         return "\n".join(map(repr, self)) or "<no runs>"
@@ -119,12 +119,14 @@ def runs(
     known = {key for one in flat for key in one}
     for key in wanted:
         require(not known or key in known, f"no run has a setting '{key}'.{nearest(key, known)}")
-    kept = [
-        Run(record=record, home=folder)
-        for record, one in zip(records, flat, strict=True)
-        if all(one.get(key) == value for key, value in wanted.items())
-    ]
-    return RunList(kept)
+    kept = [all(one.get(key) == value for key, value in wanted.items()) for one in flat]
+    return RunList(Run(record=record, home=folder) for record in compress(records, kept))
+
+
+def names_and_runs(given: Iterable[str | Run | Iterable[str | Run]]) -> tuple[list[str], list[Run]]:
+    """Return the names, and the runs, of what a function was given one at a time or in lists."""
+    each = [one for some in given for one in ([some] if isinstance(some, Run | str) else some)]
+    return [one for one in each if isinstance(one, str)], [one for one in each if isinstance(one, Run)]
 
 
 def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:

@@ -63,7 +63,6 @@ def fitted(line: str, width: int | None, *, indent: int = 4) -> str:
 
 
 def complain(text: str) -> None:
-    """Print what went wrong on the error stream, fitted to the terminal."""
     width = terminal_width(10_000) if sys.stderr.isatty() else None
     print("\n".join(fitted(line, width) for line in f"fairground: {text}".split("\n")), file=sys.stderr)
 
@@ -137,12 +136,10 @@ class CleanStream:
         self.unclean = stream
 
     def write(self, text: str) -> int:
-        """Write a text without characters that a terminal would obey."""
         self.unclean.write(cleaned(text))
         return len(text)
 
     def writelines(self, lines: list[str]) -> None:
-        """Write several texts."""
         for line in lines:
             self.write(line)
 

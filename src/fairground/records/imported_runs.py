@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from fairground.errors import require
 from fairground.files import read_csv, shown
@@ -60,17 +61,9 @@ def records_of_csv(path: Path, said: Mapping[str, Value], *, is_percent: bool) -
         last = runs[name][0] if name in runs else -math.inf
         require(at != last, f"{where}: seed {spec['seed']} of {method} comes twice")
         if at > last:
-            runs[name] = (
-                at,
-                RunRecord(
-                    name=name,
-                    method=hash_of(spec | {"seed": 0}),
-                    spec=spec,
-                    scores=scores,
-                    notes=(f"{note}: nothing of how it was made can be checked",),
-                    provenance=Provenance(),
-                ),
-            )
+            notes = (f"{note}: nothing of how it was made can be checked",)
+            made: dict[str, Any] = {"name": name, "method": hash_of(spec | {"seed": 0}), "spec": spec, "scores": scores}
+            runs[name] = (at, RunRecord(**made, notes=notes, provenance=Provenance()))
     unused = [column for column in table.columns if column not in {*metrics, *own.values()}]
     return [record for _, record in runs.values()], unused
 

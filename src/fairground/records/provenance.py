@@ -75,7 +75,6 @@ def _package_versions() -> dict[str, str]:
 
 
 def _hardware() -> str:
-    """Return system, processor, cores and memory in one line."""
     named = (line.partition(":") for line in _text(Path("/proc/cpuinfo")).splitlines())
     models = (" ".join(value.split()) for key, _, value in named if key.strip() == "model name")
     processor = next(models, platform.processor() or "unknown processor")

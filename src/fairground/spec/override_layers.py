@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from fairground.errors import InputError, require
+from fairground.errors import require
 from fairground.spec import CAME_LATER, canonical, check_analyses, check_settings, nearest, run_spec, settings_of
 from fairground.spec.protocols_and_presets import flat_tables, preset_of, protocol_texts
 from fairground.spec.run_spec import OPTIONAL, ROOM_OF, ComponentSpec, RunSpec
@@ -81,7 +81,7 @@ class SpecDraft:
             inner = rest = "name"
         if not rest and head in _SECTIONS:
             example = dataclasses.fields(_SECTIONS[head])[0].name
-            raise InputError(f"{origin}: {head} is a table; set one of its keys, like {head}.{example}")
+            require(False, f"{origin}: {head} is a table; set one of its keys, like {head}.{example}")
         self.values[f"{head}.{inner}" if rest else head] = (value, origin)
 
     def build(self, unsaid: str | None = None) -> RunSpec:
@@ -105,7 +105,6 @@ class SpecDraft:
         return RunSpec(**complete, seed=fit(f"{origin}: seed", int, seed), protocol=protocol)
 
     def _section(self, key: str) -> tuple[dict[str, Value], dict[str, str]]:
-        """Return the settings under a key, and the origin of each."""
         inner = {dotted.removeprefix(f"{key}."): dotted for dotted in self.values if dotted.startswith(f"{key}.")}
         values = {name: self.values[dotted][0] for name, dotted in inner.items()}
         return values, {name: self.values[dotted][1] for name, dotted in inner.items()}

@@ -1,8 +1,7 @@
 """What a spec is called, and its settings in a flat list.
 
-A run's name is the hash of its spec in canonical JSON. Every default is spelt out before hashing, so that a spec and
-the same spec with a default written down are one run. A setting that was added after runs had been named is left out
-at its default: they keep their names.
+A run's name is the hash of its spec in canonical JSON, every default spelt out, save a setting that was added after
+runs had been named: at its default it is left out, and they keep their names.
 """
 
 import dataclasses
@@ -38,7 +37,6 @@ def canonical_json(data: Mapping[str, Any]) -> str:
 
 
 def hash_of(data: Mapping[str, Any]) -> str:
-    """Return the first twelve hex digits of the hash of plain data."""
     return hashlib.sha256(canonical_json(data).encode()).hexdigest()[:NAME_LENGTH]
 
 
