@@ -19,11 +19,9 @@ from tests.records.factory import make_provenance, make_record
 FINDING = Finding(sign="collapse", epoch=2, step=40, sentence="all is one", remedy="lower optimiser.lr (1 now) tenfold")
 
 
-def test_findings_are_no_part_of_the_digits_and_each_sign_comes_once() -> None:
+def test_findings_are_no_part_of_the_digits() -> None:
     record = make_record()
     assert replace(record, findings=(FINDING,)).digits() == record.digits()
-    with pytest.raises(StoreError, match="a sign was found twice"):
-        replace(record, findings=(FINDING, FINDING))
 
 
 RANGES = {"a": Real(low=0, high=1), "b": LogReal(low=1, high=2), "c": Integer(low=2, high=9)}

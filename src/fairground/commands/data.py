@@ -144,10 +144,8 @@ def _write_page(rows: "audit.AuditRows", suspects: Sequence["audit.LabelSuspect"
         sound = [row for row in members if row not in unsound]
         return {"name": name, "pictures": [shown(row) for row in sound[:_EXAMPLES]]}
 
-    first = [
-        {**shown(one.row), "own": examples(one.label), "suggested": examples(one.suggested)}
-        for one in suspects[: reporting.MOST]
-    ]
+    some = suspects[: reporting.MOST]
+    first = [shown(one.row) | {"own": examples(one.label), "suggested": examples(one.suggested)} for one in some]
     n_found, n_images = len(suspects), len(rows.readable)
     weak = audit.weakness(n_found, n_images)
     return reporting.write_suspects(first, n_found=n_found, n_images=n_images, weakness=weak, out=out)

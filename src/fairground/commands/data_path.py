@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from fairground import loading
 from fairground.errors import DataError, require
-from fairground.loading.class_folders import refuse_archive
 from fairground.spec import Value, canonical, settings_of
 
 
@@ -22,17 +22,12 @@ def _kind(path: Path) -> str:
     require(path.exists(), f"there is nothing at '{path}'", DataError)
     if path.is_dir():
         return "folder"
-    refuse_archive(path)
+    loading.refuse_archive(path)
     suffix = path.suffix.lower()
     if suffix in (".parquet", ".pq"):
-        from fairground.loading.csv_columns import read_parquet
-
-        names = read_parquet(path).column_names
+        names = loading.read_parquet(path).column_names
         return "features" if {"features", "embeddings"} & set(names) else "table"
     kinds = {".csv": "table", ".npz": "features", ".npy": "features"}
-    require(
-        suffix in kinds,
-        f"'{path}' is not a folder or a CSV, Parquet, .npz or .npy file; name its kind with --dataset",
-        DataError,
-    )
+    wanted = "a folder or a CSV, Parquet, .npz or .npy file; name its kind with --dataset"
+    require(suffix in kinds, f"'{path}' is not {wanted}", DataError)
     return kinds[suffix]

@@ -16,7 +16,7 @@ Quiet = Annotated[bool, "-q", "No progress output."]
 Metric = Annotated[str | None, "-m", "Metric to rank by (default: the one used for selection)."]
 Overrides = Annotated[Sequence[str], "[KEY=VALUE]...", "Overrides: loss=triplet loss.margin=0.1 seed=3"]
 Chosen = Annotated[
-    Sequence[str], "[STUDY|RUN...]", "A study by name or hash, runs by name, or methods by hash (default: all)."
+    Sequence[str], "[STUDY|RUN...]", "A study or methods by hash, a study or runs by name (default: all)."
 ]
 Metrics = Annotated[str | None, "-m", "Metrics, separated by commas: recall@1,map@r,nmi."]
 Config = Annotated[AnyPath | None, "-c", "TOML file with a full or partial spec."]
@@ -46,11 +46,7 @@ Slurm = Annotated[
     "With slurm: a setting of sbatch, like partition=gpu; time is in minutes. May be repeated.",
 ]
 Address = Annotated[str | None, "Ray cluster's address (default: this machine's)."]
-NodeWait = Annotated[
-    float | None,
-    "With ray: seconds to wait for a node when none is left (default 300); then resumable.",
-    {"min": 0},
-]
+NodeWait = Annotated[float | None, "With ray: seconds to wait when no node is left (default 300).", {"min": 0}]
 
 
 def executor_of(

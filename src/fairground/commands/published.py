@@ -48,11 +48,9 @@ def published(
         for verdict in verdicts:
             yield f"{verdict['runs']}: {verdict['sentence']}"
 
-    selected_on = {one.name: one.selected_on for one in tables}
-    plain = [
-        {**asdict(row), "unit": row.unit, "protocol": row.protocol, "selected_on": selected_on[row.table_name]}
-        for row in rows
-    ]
+    on = {one.name: one.selected_on for one in tables}
+    more = ({"unit": row.unit, "protocol": row.protocol, "selected_on": on[row.table_name]} for row in rows)
+    plain = [asdict(row) | found for row, found in zip(rows, more, strict=True)]
     return Answer({"rows": plain, "errata": _errata(rows), "comparisons": verdicts}, lines())
 
 

@@ -104,14 +104,9 @@ def _recommend(
     extra = None if more is None else options.seconds_of(more)
     budget = Budget(seconds)
     with race_progress(budget, is_quiet=quiet) as progress:
-        is_named = data == "icons" and not Path(data).exists()
-        request = make_request(
-            "icons" if is_named else _label(Path(data)),
-            data_overrides(None, "icons") if is_named else data_overrides(Path(data), None),
-            overrides,
-            seconds=seconds,
-            **asked,
-        )
+        path = None if data == "icons" and not Path(data).exists() else Path(data)
+        named, label = ("icons", "icons") if path is None else (None, _label(path))
+        request = make_request(label, data_overrides(path, named), overrides, seconds=seconds, **asked)
         for sentence in request.sentences:
             progress.say(sentence)
         folder = RecommendationFolder(home, request.identity())

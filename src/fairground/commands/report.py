@@ -39,9 +39,7 @@ def report(
     metric: options.Metric = None,
     title: Annotated[str, "The page's title (default: the study's question)."] = "",
     audits: Annotated[
-        Sequence[AnyPath],
-        "--audit",
-        "An audit of the data to show, as `fairground data check --json` prints it.",
+        Sequence[AnyPath], "--audit", "An audit of the data to show, as `fairground data check --json` prints it."
     ] = (),
     home: run_directory.AnyHome = None,
     quiet: options.Quiet = False,

@@ -36,11 +36,8 @@ def reproduce(
     study = studies.find_begun(home, what)
     if study is None:
         return _repeated(what, repeats, spawn, home, quiet=quiet)
-    require(
-        study.until_settled is None,
-        f"study {study.name} adds seeds in waves (until_settled) and has no number of repeats: "
-        f"`fairground study resume {study.name}` goes on with it",
-    )
+    waves = f"study {study.name} adds seeds in waves (until_settled) and has no number of repeats"
+    require(study.until_settled is None, f"{waves}: `fairground study resume {study.name}` goes on with it")
     return study_answer(replace(study, repeats=max(repeats, study.repeats)), spawn, home=home, quiet=quiet)
 
 
@@ -64,9 +61,8 @@ def _repeated(name: str, n_repeats: int, spawn: options.Spawn, home: Path, *, qu
     is_any = any(record.state == "done" for record in repeats)
     require(is_any, "none of the repeats finished: " + str(repeats[0].failure), FairgroundError)
     table = reporting.ResultTable.from_records(repeats)
-    compared = {
-        metric: (first.score(metric, table.split), table.rows[0].cells[metric].values) for metric in table.metrics
-    }
+    cells = table.rows[0].cells
+    compared = {metric: (first.score(metric, table.split), cells[metric].values) for metric in table.metrics}
 
     def lines() -> Iterator[str]:
         yield Verbatim(table_formats.text(table).removesuffix("\n"))

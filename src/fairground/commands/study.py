@@ -62,11 +62,8 @@ class StudyResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON-ready data, as `fairground study --json` prints it."""
-        named = {
-            "study": self.study.name,
-            "hash": study_hash(self.study),
-            "page": str(self.page) if self.page else None,
-        }
+        page = str(self.page) if self.page else None
+        named = {"study": self.study.name, "hash": study_hash(self.study), "page": page}
         counted = {"runs": self.failures.n, "done": self.failures.n_done, "failures": dict(self.failures.reasons)}
         return {**named, **counted, "jobs": results_plain(self.results, tables=self._tables)}
 
@@ -144,13 +141,8 @@ def run_found_study(
         fed(loggers, home) as feed,
         study_progress(total, metric=metric, is_quiet=quiet, is_most=is_most) as (watch, on_record),
     ):
-        results = run_study(
-            found,
-            home=home,
-            spawn=lambda job: spawn(job, feed.after(watch)),
-            on_record=feed.after(on_record),
-            again=again,
-        )
+        seen, hear = feed.after(watch), feed.after(on_record)
+        results = run_study(found, home=home, spawn=lambda job: spawn(job, seen), on_record=hear, again=again)
     page = None
     if failures_of(results).n_done:
         page = write_study_page(results, title=found.question or found.name, home=home, out=folder_of(found, home).page)

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -65,10 +66,8 @@ def map_array(path: Path, name: str) -> np.ndarray | None:
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, is_fortran, dtype = read(file)
         require(not dtype.hasobject, f"'{name}' in {path} holds Python objects; save it as numbers or text", DataError)
-        mapped: np.ndarray = np.memmap(
-            file, dtype, "r", offset=file.tell(), shape=shape, order="F" if is_fortran else "C"
-        )
-        return mapped
+        order: Literal["F", "C"] = "F" if is_fortran else "C"
+        return np.memmap(file, dtype, "r", offset=file.tell(), shape=shape, order=order)
 
 
 def map_npy(path: Path) -> np.ndarray:

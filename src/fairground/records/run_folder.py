@@ -50,10 +50,9 @@ class RunFolder:
 
     def __post_init__(self) -> None:
         # The name may come from the command line or a file: it must not lead out of the run directory.
-        require(
-            re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", self.name) is not None,
-            f"the name of a run has only letters, digits, '-' and '_', at most 100; got {self.name[:120]!r}",
-        )
+        is_name = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", self.name) is not None
+        allowed = "has only letters, digits, '-' and '_', at most 100"
+        require(is_name, f"the name of a run {allowed}; got {self.name[:120]!r}")
 
     @cached_property
     def path(self) -> Path:

@@ -7,11 +7,7 @@ from fairground.spec import PAPER_OF, Value, flatten, list_names, load_run, pres
 from fairground.spec.run_spec import ComponentSpec, OptimiserSpec, RunSpec
 
 #: the heading of the differences between text and released code of a part; all other parts are the protocol's
-_HEADINGS: Mapping[str, str] = {
-    "loss": "text or code",
-    "miner": "text or code",
-    "sampler": "text or code, batches",
-}
+_HEADINGS: Mapping[str, str] = {"loss": "text or code", "miner": "text or code", "sampler": "text or code, batches"}
 _BATCH_NORM: Mapping[str, str] = {
     "none": "learns its statistics and weights",
     "stats": "statistics frozen, weights learnt",

@@ -180,15 +180,8 @@ class RunSpec:
 
 #: the room of each part of a run
 ROOM_OF: Mapping[str, str] = {
-    "data": "datasets",
-    "split": "splits",
-    "transform": "transforms",
-    "trunk": "trunks",
-    "head": "heads",
-    "loss": "losses",
-    "miner": "miners",
-    "regulariser": "regularisers",
-    "sampler": "samplers",
+    **{"data": "datasets", "split": "splits", "transform": "transforms", "trunk": "trunks", "head": "heads"},
+    **{"loss": "losses", "miner": "miners", "regulariser": "regularisers", "sampler": "samplers"},
 }
 #: parts that may be `none`
 OPTIONAL = frozenset({"miner", "regulariser"})

@@ -16,13 +16,7 @@ Kind = TypeVar("Kind")
 #: marks a field that came after runs and studies had been named: at its default it is left out, which keeps the names
 LATER: Mapping[str, bool] = MappingProxyType({"came_later": True})
 
-_WANTED: Mapping[Any, str] = {
-    float: "a number",
-    int: "a whole number",
-    bool: "true or false",
-    str: "text",
-    NoneType: "none",
-}
+_WANTED = {float: "a number", int: "a whole number", bool: "true or false", str: "text", NoneType: "none"}
 
 
 def parse_override(text: str) -> tuple[str, Value]:

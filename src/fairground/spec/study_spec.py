@@ -165,10 +165,8 @@ class SeedProcedure:
     @property
     def sentence(self) -> str:
         plan = self.plan
-        return (
-            f"seeds in waves until settled by {self.metric}: {plan.first} for every method, then {plan.wave} more for "
-            f"those in question, {plan.limit} at most"
-        )
+        waves = f"{plan.first} for every method, then {plan.wave} more for those in question, {plan.limit} at most"
+        return f"seeds in waves until settled by {self.metric}: {waves}"
 
     @property
     def why_fair(self) -> str:
@@ -338,10 +336,8 @@ class StudyJob:
         if test:
             return spec
         # A protocol that selects on the test split has no other split to be judged on.
-        require(
-            spec.evaluation.select_on == "validation",
-            f"{self.label}: protocol {spec.protocol} selects on the test split, so nothing can be searched under it",
-        )
+        why = f"protocol {spec.protocol} selects on the test split, so nothing can be searched under it"
+        require(spec.evaluation.select_on == "validation", f"{self.label}: {why}")
         return replace(spec, evaluation=replace(spec.evaluation, test=False, watch_test=False))
 
     def _searched(self) -> RunSpec:

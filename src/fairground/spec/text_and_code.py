@@ -40,13 +40,8 @@ def _differences() -> tuple[Difference, ...]:
 def differences(spec: RunSpec) -> list[Difference]:
     """Return the differences that bear on a run under the protocol of a paper."""
     paper = spec.protocol.partition("-")[0]
-    return [
-        row
-        for row in _differences()
-        if row.paper == paper
-        and _is_named(spec, f"{row.part}={row.name}")
-        and (not row.when or _is_named(spec, row.when))
-    ]
+    rows = [row for row in _differences() if row.paper == paper and _is_named(spec, f"{row.part}={row.name}")]
+    return [row for row in rows if not row.when or _is_named(spec, row.when)]
 
 
 def _is_named(spec: RunSpec, word: str) -> bool:
@@ -59,13 +54,9 @@ def settings_as(reading: Reading, spec: RunSpec) -> dict[str, Value]:
     known = ", ".join(PAPER_OF.values())
     is_paper = spec.protocol.partition("-")[0] in PAPER_OF.values()
     require(is_paper, f"settings = '{reading}' is for the protocols of a paper ({known}); got {spec.protocol}")
-    return {
-        row.setting: row.value(reading)
-        for row in differences(spec)
-        if row.setting
-        and getattr(row, reading)
-        and (spec.training.epochs > 0 or row.setting.startswith(("transform.", "evaluation.")))
-    }
+    used = "" if spec.training.epochs else ("transform.", "evaluation.")
+    rows = [row for row in differences(spec) if row.setting.startswith(used) and row.setting and getattr(row, reading)]
+    return {row.setting: row.value(reading) for row in rows}
 
 
 def text_of_preset(paper: str, names: tuple[tuple[str, str], ...]) -> dict[str, Value]:

@@ -68,10 +68,8 @@ def run_finals(study: StudySpec, seal: Seal, scheduler: Scheduler) -> dict[str, 
     }:
         found = scheduler.run({label: finals[label].request(seeds) for label, seeds in needs.items()})
         records |= {record.name: record for some in found.values() for record in some}
-    return {
-        label: [records[name] for name in runs.names(study.repeat_seeds) if name in records]
-        for label, runs in finals.items()
-    }
+    made = {label: [records.get(name) for name in runs.names(study.repeat_seeds)] for label, runs in finals.items()}
+    return {label: [record for record in found if record is not None] for label, found in made.items()}
 
 
 def waves_of(finals: Collection[FinalRuns], records: Mapping[str, RunRecord]) -> dict[str, "comparison.Wave"]:

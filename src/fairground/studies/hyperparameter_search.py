@@ -10,6 +10,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Literal
 
 from fairground.records.record import RunRecord
@@ -49,12 +50,8 @@ def _run_wave(job: StudyJob, wave: Sequence[Trial], earlier: Sequence[Trial]) ->
 
 def _run_folds(job: StudyJob, wave: Sequence[Trial], folds: Sequence[int]) -> "Requests[list[Trial]]":
     """Run these folds of every trial that is still open, and return the wave with what they brought."""
-    specs = {
-        (trial.number, fold): job.spec(seed=job.study.seed, fold=fold, settings=trial.settings, test=False)
-        for trial in wave
-        if trial.state == "asked"
-        for fold in folds
-    }
+    runs, seed = product([trial for trial in wave if trial.state == "asked"], folds), job.study.seed
+    specs = {(t.number, fold): job.spec(seed=seed, fold=fold, settings=t.settings, test=False) for t, fold in runs}
     if not specs:
         return list(wave)
     records = yield Request(specs=list(specs.values()))
@@ -74,12 +71,8 @@ def _with_fold(trial: Trial, fold: int, record: RunRecord, metric: str) -> Trial
     if trial.state != "asked":
         return trial
     how: TrialState = "diverged" if record.state == "diverged" else "failed"
-    why = (
-        f"fold {fold} has no validation score '{metric}'"
-        if record.state == "done"
-        else f"fold {fold}: {record.failure}"
-    )
-    return replace(trial, state=how, failure=why)
+    why = f" has no validation score '{metric}'" if record.state == "done" else f": {record.failure}"
+    return replace(trial, state=how, failure=f"fold {fold}{why}")
 
 
 def next_settings(job: StudyJob, trials: Sequence[Trial]) -> dict[str, Value]:
@@ -181,16 +174,13 @@ def _as_taught(trials: Sequence[Trial], sampler: str) -> list[Trial]:
 
 def frozen(ranges: Mapping[str, Range], trial: Trial) -> "optuna.trial.FrozenTrial":
     """Return a trial for Optuna; a diverged or failed one has no value, so that no sampler takes it for bad."""
-    import optuna
+    from optuna.trial import TrialState as State
+    from optuna.trial import create_trial
 
-    states = {
-        "asked": optuna.trial.TrialState.RUNNING,
-        "done": optuna.trial.TrialState.COMPLETE,
-        "pruned": optuna.trial.TrialState.PRUNED,
-    }
+    states = {"asked": State.RUNNING, "done": State.COMPLETE, "pruned": State.PRUNED}
     folds = list(trial.folds.values())
-    return optuna.trial.create_trial(
-        state=states.get(trial.state, optuna.trial.TrialState.FAIL),
+    return create_trial(
+        state=states.get(trial.state, State.FAIL),
         value=trial.score,
         params=dict(trial.settings),
         distributions={key: _distribution(span) for key, span in ranges.items() if key in trial.settings},

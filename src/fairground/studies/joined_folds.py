@@ -23,11 +23,9 @@ def join_folds(
         store.begin_again(name, "its folds were made again")
         del stored[name]
     home = str(store.root.absolute())
-    jobs = {
-        name: {"runs": [run.name for run in runs], "home": home, "spec": dict(runs[0].spec)}
-        for name, runs in complete.items()
-        if name not in stored
-    }
+    missing = {name: runs for name, runs in complete.items() if name not in stored}
+    names = {name: [run.name for run in runs] for name, runs in missing.items()}
+    jobs = {name: {"runs": names[name], "home": home, "spec": dict(runs[0].spec)} for name, runs in missing.items()}
     complaints = []
     for outcome in executor.run(jobs):
         if outcome.result is None:

@@ -1,6 +1,6 @@
 """Which trials of a search are stopped early."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import median
 
 from fairground.spec import goodness
@@ -15,8 +15,6 @@ def is_hopeless(trial: Trial, earlier: Sequence[Trial]) -> bool:
     done = [other for other in earlier if other.state == "done"]
     if trial.state != "asked" or len(done) < LEAST_FINISHED:
         return False
-    medians: Mapping[int, float] = {fold: median(other.folds[fold] for other in done) for fold in trial.folds}
-    return all(
-        goodness(score, trial.higher_is_better) < goodness(medians[fold], trial.higher_is_better)
-        for fold, score in trial.folds.items()
-    )
+    medians = {fold: median(other.folds[fold] for other in done) for fold in trial.folds}
+    gaps = (score - medians[fold] for fold, score in trial.folds.items())
+    return all(goodness(gap, trial.higher_is_better) < 0 for gap in gaps)

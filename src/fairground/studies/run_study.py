@@ -55,7 +55,7 @@ def run_study(
         on_record(record)
 
     trial_store = TrialStore(folder.path)
-    joined: dict[str, tuple[list[RunRecord], list[str]]] = {}
+    joined = {job.label: (list[RunRecord](), list[str]()) for job in jobs}
     with folder.locked(study):
         with spawn(run_job) as executor:
             scheduler = Scheduler(store=store, executor=executor, on_record=note, again=again)
@@ -84,8 +84,8 @@ def run_study(
             trials=tuple(trials.get(job.label, ())),
             selected=chosen.get(job.label),
             runs=tuple(runs[job.label]),
-            joined=tuple(joined.get(job.label, ([], []))[0]),
-            complaints=tuple(joined.get(job.label, ([], []))[1]),
+            joined=tuple(joined[job.label][0]),
+            complaints=tuple(joined[job.label][1]),
         )
         for job in jobs
     ]

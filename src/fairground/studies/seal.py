@@ -45,12 +45,11 @@ class Seal:
         detail = canonical_json({label: asdict(selected) for label, selected in chosen.items()})
         before = self._selected()
         if before is not None:
-            require(
-                before.detail == detail,
-                f"study {self._study.name} was selected before, by {before.who} at {before.at}, with other "
-                "settings: after a look at the test split nothing can be selected again",
-                SealError,
+            selected = (
+                f"study {self._study.name} was selected before, by {before.who} at {before.at}, with other settings"
             )
+            why = "after a look at the test split nothing can be selected again"
+            require(before.detail == detail, f"{selected}: {why}", SealError)
             return
         self._store.note_event(SELECTED, self._name, detail)
 
@@ -58,15 +57,12 @@ class Seal:
         """Return the final runs of a job by seed and fold, which open the test split; refused before selection."""
         selection = self.selection()
         if selection is None:
-            raise SealError(
-                f"the test split of study {self._study.name} is sealed until every method's settings are selected; "
-                "finish the search first (fairground study resume)"
-            )
-        runs = product(job.study.repeat_seeds, job.study.folds.used) if job.label in selection else ()
-        return {
-            (seed, fold): job.spec(seed=seed, fold=fold, settings=selection[job.label].settings, test=True)
-            for seed, fold in runs
-        }
+            sealed = f"the test split of study {self._study.name} is sealed until every method's settings are selected"
+            raise SealError(f"{sealed}; finish the search first (fairground study resume)")
+        if job.label not in selection:
+            return {}
+        settings, runs = selection[job.label].settings, product(job.study.repeat_seeds, job.study.folds.used)
+        return {(seed, fold): job.spec(seed=seed, fold=fold, settings=settings, test=True) for seed, fold in runs}
 
     def note_opening(self, what: str) -> None:
         """Write down, once, that the test split is opened."""

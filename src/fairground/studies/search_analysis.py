@@ -60,16 +60,12 @@ def importance(ranges: Mapping[str, Range], trials: Sequence[Trial]) -> dict[str
         warnings.simplefilter("ignore")
         study = optuna.create_study(direction=direction_of(done))
         study.add_trials([frozen(ranges, trial) for trial in done])
-        found = optuna.importance.get_param_importances(
-            study, evaluator=optuna.importance.PedAnovaImportanceEvaluator()
-        )
+        evaluator = optuna.importance.PedAnovaImportanceEvaluator()
+        found = optuna.importance.get_param_importances(study, evaluator=evaluator)
     return {key: float(share) for key, share in found.items()}
 
 
 def on_bounds(ranges: Mapping[str, Range], settings: Mapping[str, Value]) -> list[str]:
-    ends = {key: end_of(span, settings.get(key)) for key, span in ranges.items()}
-    return [
-        f"{key} = {settings[key]} is on the {end} bound of its range: the optimum may be outside; widen it"
-        for key, end in ends.items()
-        if end is not None
-    ]
+    ends = {key: end for key, span in ranges.items() if (end := end_of(span, settings.get(key)))}
+    advice = "the optimum may be outside; widen it"
+    return [f"{key} = {settings[key]} is on the {end} bound of its range: {advice}" for key, end in ends.items()]

@@ -66,9 +66,8 @@ def begun_studies(home: Path) -> dict[str, StudySpec]:
 def find_begun(home: Path, word: str) -> StudySpec | None:
     """Return the begun study with this name, or with a hash that begins so; None when there is none."""
     begun = begun_studies(home)
-    matches = [
-        study for name, study in begun.items() if study.name == word or (len(word) >= 4 and name.startswith(word))
-    ]
+    is_hash = len(word) >= 4
+    matches = [study for name, study in begun.items() if study.name == word or (is_hash and name.startswith(word))]
     require(len(matches) < 2, f"'{word}' could be {', '.join(begun)}: use enough of the hash")
     return matches[0] if matches else None
 
