@@ -40,6 +40,7 @@ def test_filters_choose_by_what_was_asked(store):
     assert store.names(method=runs[3].method, seed=1) == store.names(name=runs[4].name) == [runs[4].name]
     assert store.names(name="absent") == []
     assert store.specs_of(["birds"]) == {runs[6].name: runs[6].spec}
+    assert sorted(map(len, store.names_by_method(state="done").values())) == [3, 3]
     with pytest.raises(InputError, match=r"cannot be searched by 'datset'. Did you mean 'dataset'\?"):
         store.names(datset="icons")
 

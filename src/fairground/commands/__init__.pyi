@@ -79,7 +79,6 @@ from fairground.commands.runs import RunList
 from fairground.commands.runs import data_frame
 from fairground.commands.runs import import_command
 from fairground.commands.runs import import_runs
-from fairground.commands.runs import named_records
 from fairground.commands.runs import names_and_runs
 from fairground.commands.runs import without_trials
 from fairground.commands.show import record_lines
@@ -188,7 +187,6 @@ __all__ = [
     "list_runs",
     "list_things",
     "list_weights",
-    "named_records",
     "names_and_runs",
     "options_of",
     "plural",

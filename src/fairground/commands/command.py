@@ -17,7 +17,7 @@ from fairground.commands import HOME, AsJson, Verbatim, complain, fitted, prints
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command found: `data` for --json, otherwise `lines`, which may be made while they are printed.
+    """What a command found: `data` for --json, or what makes it, otherwise `lines`, which may be made while printed.
 
     `failure` is a sentence for the error stream. An answer without data, of a command that was stopped, prints no JSON.
     """
@@ -64,7 +64,7 @@ def printed(command: Command) -> Callable[..., None]:
         if answer is None:
             return
         if as_json and answer.data is not None:
-            print(json.dumps(answer.data))
+            print(json.dumps(answer.data() if callable(answer.data) else answer.data))
         if not as_json:
             for line in answer.lines:
                 print(line if isinstance(line, Verbatim) else fitted(line.replace("\n", "\\n"), screen_width()))

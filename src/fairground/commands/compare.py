@@ -1,7 +1,6 @@
 """Compare methods: whether one is better than another, and whether they may be compared at all."""
 
 import shlex
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,10 +121,9 @@ def comparison_of(
     shown = {record.name for row in result.imported for record in row.method.records}
     if others := _names_of_data(record for record in records if record.is_imported and record.name not in shown):
         hints.append(f"imported results on other data sets are left out: {', '.join(others)}")
-    for finished in (Store(home).summaries(state="done") for home in homes):
-        others_of = Counter(run.method for run in finished if run.name not in named)
+    for finished in (Store(home).names_by_method(state="done") for home in homes):
         for method in dict.fromkeys(record.method for record in records):
-            if n := others_of[method]:
+            if n := len(set(finished.get(method, ())) - named):
                 hints.append(f"{n} more finished of a method in the table: name it by its hash, {method}, for all")
     return MethodComparison(result=result, hints=tuple(hints))
 
@@ -181,7 +179,7 @@ def compare_command(
         return _compare_over_datasets(records, home, metric, **interval)
     found = comparison_of(records, [home], metric=metric, generality=generality, **interval)
     if found.is_fair or anyway:
-        return _printed(found.to_dict(), comparison_text.text(found.result, hints=found.hints, width=screen_width()))
+        return _printed(found.to_dict, comparison_text.text(found.result, hints=found.hints, width=screen_width()))
     names = _names_of_data(records)
     one = f"`--data {shlex.quote(names[0])}` selects the runs on one data set; there are {', '.join(names)}.\n"
     hint = f"{one if len(names) > 1 else ''}`--anyway` shows the table with every row marked unfair."

@@ -17,6 +17,7 @@ Paper
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from fairground.errors import InputError, require
@@ -158,7 +159,7 @@ class Comparison:
         """Every method that no other is better than, the highest mean first."""
         return tuple(method.name for method in self.methods if method.is_among_best)
 
-    @property
+    @cached_property
     def repeated(self) -> "Comparison":
         """The comparison without methods of one run, on which there is no verdict."""
         methods, single = tuple(method for method in self.methods if method.n > 1), {*self.single}

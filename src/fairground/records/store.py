@@ -24,6 +24,7 @@ from fairground.errors import DamageWarning, StoreError, require
 from fairground.files import append_line, parse_with_digest, read_bytes, read_text, write_with_digest, writing
 from fairground.records import RunFolder, RunRecord, SplitName, State, folder_names, locked, outcome_of, resolved
 from fairground.records.current_record import Outcome
+from fairground.records.record import grouped
 from fairground.spec import canonical_json, nearest
 
 EVENTS = "events.jsonl"
@@ -246,6 +247,9 @@ class Store:
     def names(self, **filters: Unpack[Filters]) -> list[str]:
         """Return the names of the runs that match, in the order they were stored."""
         return [name for (name,) in self._rows("name", filters)]
+
+    def names_by_method(self, **filters: Unpack[Filters]) -> dict[str, list[str]]:
+        return grouped(self._rows("method, name", filters))
 
     def records(self, **filters: Unpack[Filters]) -> Iterator[RunRecord]:
         """Yield the current records that match, in the order they were stored."""

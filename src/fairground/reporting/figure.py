@@ -89,6 +89,11 @@ class FigureInputs:
         return next((metric for metric in PRECISION_AT_1 if metric in self.table.metrics), self.metric)
 
     @cached_property
+    def analysed(self) -> dict[str, Path]:
+        """The files with curves of the training split, by run; asking the disk once matters where runs are many."""
+        return {name: path for name, folder in self.runs.folders.items() if (path := folder.analyses).is_file()}
+
+    @cached_property
     def methods(self) -> list[Method]:
         """The methods with a finished run, best first."""
         return [row.method for row in self.table.rows if row.n_done]

@@ -129,8 +129,8 @@ def structure_curves(inputs: FigureInputs) -> ReportFigure | None:
 
 def arrays_of(inputs: FigureInputs, method: Method, name: str) -> list[np.ndarray]:
     """Return one array of the analyses of every run of a method that kept it."""
-    folders = [inputs.runs.folders[run.name] for run in method.done if run.name in inputs.runs.folders]
-    found = [one for folder in folders for one in arrays_in(folder.analyses, [name]) or ()]
+    paths = [inputs.analysed[run.name] for run in method.done if run.name in inputs.analysed]
+    found = [one for path in paths for one in arrays_in(path, [name]) or ()]
     return [one for one in found if one.ndim == 1 and len(one) and one.dtype.kind == "f" and np.isfinite(one).all()]
 
 

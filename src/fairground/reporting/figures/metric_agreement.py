@@ -166,7 +166,8 @@ def lag_one(scores: Sequence[float]) -> float | None:
     """Return the autocorrelation of scores; None where they are too few or constant."""
     if len(scores) < LEAST_EPOCHS or min(scores) == max(scores):
         return None
-    apart = np.array(scores) - np.mean(scores)
+    values = np.array(scores)
+    apart = values - values.mean()
     return float((apart[:-1] * apart[1:]).sum() / (apart**2).sum())
 
 
