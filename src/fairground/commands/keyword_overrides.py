@@ -45,5 +45,6 @@ def _plain(key: str, value: Any) -> Value:
         return {str(inner): _plain(key, item) for inner, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         return [_plain(key, item) for item in value]
+    advice = "; of a data set in parts pass one of them" if key.startswith("data.") else ""
     wanted = "text, a number, true or false, None, or a list or table of these"
-    raise InputError(f"{key} must be {wanted}; got {type(value).__name__}")
+    raise InputError(f"{key} must be {wanted}; got {type(value).__name__}{advice}")
