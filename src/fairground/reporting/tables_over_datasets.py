@@ -9,12 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fairground.comparison.comparison_result import LEVEL
-from fairground.comparison.over_datasets import Aggregate, OverDatasets, over_datasets
+from fairground.comparison import LEVEL, OverDatasets
+from fairground.comparison.over_datasets import over_datasets
 from fairground.errors import InputError, require
-from fairground.reporting import ResultTable, plain_pair, sentence, text_table, values_file
-from fairground.reporting.headings_and_units import heading, shorten, show, unit
-from fairground.spec.metric_names import goodness, in_unit
+from fairground.reporting import ResultTable, heading, indented, plain_pair, sentence, shorten, show, unit, values_file
+from fairground.reporting.table_formats import text_table
+from fairground.spec import goodness, in_unit
 
 if TYPE_CHECKING:
     from fairground.reporting.figure import ReportFigure
@@ -42,8 +42,7 @@ class OverTables:
 
     @property
     def rows(self) -> list[tuple[str, str, str]]:
-        """Method, mean rank and interquartile mean, each with its interval, best rank first."""
-        return [(one.name, _rank(one), self._iqm(one)) for one in self.found.aggregates]
+        return _rows(self.found, self.metric)
 
     @property
     def sentences(self) -> list[str]:
@@ -73,34 +72,32 @@ class OverTables:
         described = [plain_pair(pair, said) for pair, said in pairs]
         return {"metric": self.metric, **_plain(self.found), "left_out": list(self.left_out), "pairs": described}
 
-    def _iqm(self, one: Aggregate) -> str:
-        # Few data sets give wide intervals, but a share is at most 1 and, unless its mean is negative, at least 0.
-        least, most = (min(0.0, one.iqm), 1.0) if unit(self.metric) else (-math.inf, math.inf)
-        low, high = (show(self.metric, end) for end in (max(least, one.iqm_low), min(most, one.iqm_high)))
-        return f"{show(self.metric, one.iqm)} [{low}, {high}]{unit(self.metric)}"
-
 
 def values_text(found: OverDatasets) -> str:
-    rows = [
-        (one.name, _rank(one), f"{one.iqm:.4g} [{one.iqm_low:.4g}, {one.iqm_high:.4g}]") for one in found.aggregates
-    ]
     at = f"{100 * found.level:g} %"
     lead = f"Over {len(found.datasets)} data sets. Rank 1 is best; the intervals of all ranks hold at once at {at}:"
-    return _text(lead, rows, [pair.sentence for pair in found.improvement.pairs])
+    return _text(lead, _rows(found), [pair.sentence for pair in found.improvement.pairs])
 
 
 def values_plain(found: OverDatasets) -> dict[str, Any]:
     return {**_plain(found), "improvement": values_file.values_plain(found.improvement)}
 
 
-def _rank(one: Aggregate) -> str:
-    return f"{one.rank:.2f} [{one.rank_low:.2f}, {one.rank_high:.2f}]"
+def _rows(found: OverDatasets, metric: str = "") -> list[tuple[str, str, str]]:
+    """Return method, mean rank and interquartile mean, each with its interval, best rank first."""
+    rows = []
+    for one in found.aggregates:
+        # Few data sets give wide intervals, but a share is at most 1 and, unless its mean is negative, at least 0.
+        least, most = (min(0.0, one.iqm), 1.0) if unit(metric) else (-math.inf, math.inf)
+        low, high = (show(metric, end) for end in (max(least, one.iqm_low), min(most, one.iqm_high)))
+        rank = f"{one.rank:.2f} [{one.rank_low:.2f}, {one.rank_high:.2f}]"
+        rows.append((one.name, rank, f"{show(metric, one.iqm)} [{low}, {high}]{unit(metric)}"))
+    return rows
 
 
 def _text(lead: str, rows: Sequence[Sequence[str]], sentences: Sequence[str]) -> str:
     table = text_table([("method", "mean rank", "interquartile mean"), *rows])
-    verdicts = [f"  {shorten(one, 1000)}" for one in sentences]
-    return "\n".join([lead, table, "Mean differences over data sets:", *verdicts]) + "\n"
+    return "\n".join([lead, table, "Mean differences over data sets:", *indented(sentences)]) + "\n"
 
 
 def _plain(found: OverDatasets) -> dict[str, Any]:
