@@ -35,7 +35,6 @@ from fairground.reporting.drawing import STAND_IN
 from fairground.reporting.drawing import Series
 from fairground.reporting.drawing import Size
 from fairground.reporting.drawing import axes_in
-from fairground.reporting.drawing import bars_and_marks
 from fairground.reporting.drawing import colour_of
 from fairground.reporting.drawing import css_variables
 from fairground.reporting.drawing import dash_of
@@ -211,7 +210,6 @@ __all__ = [
     "arrays_in",
     "axes_in",
     "axis_of",
-    "bars_and_marks",
     "build_page",
     "caption",
     "choose",

@@ -298,14 +298,6 @@ def points_by_class(places: np.ndarray, classes: np.ndarray, **look: Any) -> lis
     return [Points(x=x, y=y, series=series, **look) for series, (x, y) in enumerate(found)]
 
 
-def bars_and_marks(rows: Sequence[tuple[str, float, float | None]], *, x: str, title: str = "") -> Panel:
-    """Return a row per (name, ours, theirs): a bar coloured by its sign, and a hollow mark where theirs is known."""
-    bars = [Bar(row=row, value=ours, series=0 if ours >= 0 else 1) for row, (_, ours, _) in enumerate(rows)]
-    known = {row: theirs for row, (_, _, theirs) in enumerate(rows) if theirs is not None}
-    marks = Points(x=list(known.values()), y=list(known), series="ink", is_hollow=True)
-    return Panel(items=[*bars, marks], rows=[name for name, _, _ in rows], title=title, x=x, has_zero_line=True)
-
-
 def plain_axes(axes: "Axes", palette: Palette) -> None:
     """Keep only what helps reading: light grid lines, soft ticks, no box."""
     axes.spines[:].set_visible(False)

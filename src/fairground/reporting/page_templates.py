@@ -27,19 +27,16 @@ def render(
 ) -> str:
     styles = (*styles, "live.css") if live else styles
     scripts = [_text(name) for name in (("page.js", "live.js") if live else ("page.js",))]
-    return (
-        _environment()
-        .get_template(template)
-        .render(
-            title=clean(title),
-            style="".join(map(_text, styles)),
-            scripts=scripts,
-            script_hashes=[base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in scripts],
-            live=live,
-            light=css_variables(LIGHT),
-            dark=css_variables(DARK),
-            **values,
-        )
+    page = _environment().get_template(template)
+    return page.render(
+        title=clean(title),
+        style="".join(map(_text, styles)),
+        scripts=scripts,
+        script_hashes=[base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in scripts],
+        live=live,
+        light=css_variables(LIGHT),
+        dark=css_variables(DARK),
+        **values,
     )
 
 
@@ -63,13 +60,8 @@ def _environment() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup, escape
 
-    made = Environment(
-        loader=FileSystemLoader(_FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, undefined=StrictUndefined)
+    made.trim_blocks = made.lstrip_blocks = True
 
     def breakable(name: str) -> Markup:
         """Allow a line break after an underscore."""
@@ -83,16 +75,9 @@ def _environment() -> "Environment":
         """Return the line pattern of a method for the legend, where lines are three times as thick."""
         return " ".join(f"{3 * length:g}" for length in dash_of(series)[1])
 
-    filters = {
-        "heading": heading,
-        "duration": duration,
-        "size": size,
-        "shorten": shorten,
-        "unbroken": unbroken,
-        "uri": data_uri,
-    }
+    made.filters.update(heading=heading, duration=duration, size=size, shorten=shorten, uri=data_uri)
     # `drawn` passes our own drawings, styles and scripts unescaped, nothing else.
-    made.filters.update(filters, breakable=breakable, drawn=Markup)
+    made.filters.update(unbroken=unbroken, breakable=breakable, drawn=Markup)
     made.globals.update(
         show=show, show_interval=show_interval, unit=unit, series_of=series_of, chip_dashes=chip_dashes, marks=MARKS
     )

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from fairground.comparison import Generality, no_verdict_on
+from fairground.comparison import Generality, join_words, no_verdict_on
 from fairground.records import RunRecord, grouped
 from fairground.reporting import ResultTable, TableRow, clean, heading, show, show_interval, unit
 from fairground.spec.metric_names import is_share
@@ -111,11 +111,9 @@ def _standing(table: ResultTable, top: TableRow, others: Sequence[TableRow], whe
 
 def join_names(names: Sequence[str], *, most: int = 3) -> str:
     """Return 'a', 'a and b', 'a, b and c', or 'a, b, c and 4 others'."""
-    shown = list(names[:most])
-    if len(names) > most:
-        rest = len(names) - most
-        return f"{', '.join(shown)} and {rest} other{'s' if rest > 1 else ''}"
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    rest = len(names) - most
+    others = f" and {rest} other{'s' if rest > 1 else ''}"
+    return f"{', '.join(names[:most])}{others}" if rest > 0 else join_words(names)
 
 
 def _score(table: ResultTable, row: TableRow) -> str:

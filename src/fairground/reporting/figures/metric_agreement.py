@@ -22,7 +22,7 @@ import numpy as np
 from fairground.comparison import correlation_interval, join_words
 from fairground.records import grouped
 from fairground.reporting import UNFAIR, FigureInputs, ReportFigure, arrays_in, count, heading, shorten, signed
-from fairground.reporting.drawing import N_SERIES, Line, Palette, Panel, Points, bars_and_marks, panels, points_by_class
+from fairground.reporting.drawing import N_SERIES, Bar, Line, Palette, Panel, Points, panels, points_by_class
 from fairground.spec.metric_names import goodness, is_share
 
 if TYPE_CHECKING:
@@ -181,16 +181,19 @@ def autocorrelation(inputs: FigureInputs) -> ReportFigure | None:
     if len(by_metric) < 2 or most < 2:
         return None
     smoothest = sorted(by_metric, key=lambda metric: -fmean(by_metric[metric]))
-    rows = [(heading(metric), fmean(by_metric[metric]), MLRC.get(metric)) for metric in smoothest]
+    names, means = [heading(metric) for metric in smoothest], [fmean(by_metric[metric]) for metric in smoothest]
+    theirs = {row: MLRC[metric] for row, metric in enumerate(smoothest) if metric in MLRC}
+    items: list[Bar | Points] = [
+        *(Bar(row=row, value=r, series=0 if r >= 0 else 1) for row, r in enumerate(means)),
+        Points(x=list(theirs.values()), y=list(theirs), series="ink", is_hollow=True),
+    ]
     return ReportFigure(
         title="How smoothly each metric moves during training",
         sentence=f"Lag-one autocorrelation of each metric over the epochs of a run, mean over {count(most, 'run')}: "
         "near 1 a score moves smoothly, near 0 it jumps. Hollow marks are the values of Musgrave et al., 2020, section "
         "3.2: 0.73 for Recall@1, 0.81 for MAP@R.",
-        draw=panels([bars_and_marks(rows, x="lag-one autocorrelation")]),
-        height=1.2 + 0.34 * len(rows),
+        draw=panels([Panel(items=items, rows=names, x="lag-one autocorrelation", has_zero_line=True)]),
+        height=1.2 + 0.34 * len(names),
         columns=("metric", "autocorrelation", "runs", "MLRC"),
-        rows=[
-            (name, r, len(by_metric[metric]), theirs) for metric, (name, r, theirs) in zip(smoothest, rows, strict=True)
-        ],
+        rows=[(names[i], means[i], len(by_metric[smoothest[i]]), theirs.get(i)) for i in range(len(names))],
     )
