@@ -36,6 +36,7 @@ from fairground.contracts.split import SplitRows
 from fairground.contracts.trunk_head_transform import AffineHead
 from fairground.contracts.trunk_head_transform import Augmentation
 from fairground.contracts.trunk_head_transform import Batch
+from fairground.contracts.trunk_head_transform import Device
 from fairground.contracts.trunk_head_transform import Head
 from fairground.contracts.trunk_head_transform import IMAGENET
 from fairground.contracts.trunk_head_transform import InColour
@@ -58,6 +59,7 @@ __all__ = [
     "ClusteringMetric",
     "Contingency",
     "Dataset",
+    "Device",
     "EmbeddingSpace",
     "Findings",
     "Head",

@@ -11,6 +11,8 @@ import torch
 from fairground.contracts import Images, Part
 from fairground.errors import require
 
+#: where tensors go; None leaves them in main memory
+Device = torch.device | None
 #: what the files of these parts need beside what is defined here
 __all__ = ["Head", "Images", "require"]
 
@@ -237,12 +239,10 @@ class Transform(ABC):
         """Return the images of `rows` augmented, as floats (n, c, h, w)."""
 
     @abstractmethod
-    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> torch.Tensor:
+    def evaluate(self, images: Images, rows: np.ndarray, device: Device = None) -> torch.Tensor:
         """Return the images of `rows` plain, as floats (n, c, h, w)."""
 
-    def plan(
-        self, images: Images, rows: np.ndarray, generator: torch.Generator, device: torch.device | None = None
-    ) -> Augmentation:
+    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator, device: Device = None) -> Augmentation:
         """Draw what `train` would draw; its images can then be made a part at a time. Here all are made at once."""
         batch = self.train(images, rows, generator)
         return Augmentation(len(rows), lambda part: batch[part].to(device))

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from fairground.contracts import Augmentation, Images, PlannedTransform, Preprocessing
+from fairground.contracts import Augmentation, Device, Images, PlannedTransform, Preprocessing
 from fairground.errors import DataError, require
 
 _BILINEAR = Image.Resampling.BILINEAR
@@ -236,9 +236,7 @@ class PhotographTransform(PlannedTransform):
     def boxes(self, sizes: np.ndarray, generator: torch.Generator) -> np.ndarray:
         return random_resized_boxes(sizes, generator, area=self.area, ratio=self.ratio)
 
-    def plan(
-        self, images: Images, rows: np.ndarray, generator: torch.Generator, device: torch.device | None = None
-    ) -> Augmentation:
+    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator, device: Device = None) -> Augmentation:
         n = len(rows)
         boxes = self.boxes(images.sizes(rows, shorter_side=self.resized), generator)
         is_gray = random_flips(n, generator, self.gray) if self.gray else None
@@ -256,7 +254,7 @@ class PhotographTransform(PlannedTransform):
 
         return Augmentation(n, make)
 
-    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> torch.Tensor:
+    def evaluate(self, images: Images, rows: np.ndarray, device: Device = None) -> torch.Tensor:
         boxes = central_boxes(images.sizes(rows, shorter_side=self.shorter_side), self.side)
         pixels = images.crops(rows, boxes, self.side, shorter_side=self.shorter_side)
         return self.preprocessing.apply(to_device(pixels, device))

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts import Augmentation, Images, PlannedTransform
+from fairground.contracts import Augmentation, Device, Images, PlannedTransform
 from fairground.errors import require
 from fairground.files import LockedError, held, write_with_digest
 from fairground.loading import CachedRows, cache_root, cache_writing, for_each, read_ahead, to_device
@@ -117,14 +117,12 @@ class CachedViews(PlannedTransform):
     views: Sequence[str]
     fill: Callable[[Mapping[str, np.ndarray]], None] = lambda _: None
 
-    def plan(
-        self, images: Images, rows: np.ndarray, generator: torch.Generator, device: torch.device | None = None
-    ) -> Augmentation:
+    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator, device: Device = None) -> Augmentation:
         n = len(rows)
         chosen = torch.randint(len(self.views), (n,), generator=generator).numpy()
         return Augmentation(n, lambda part: self._read(rows[part], chosen[part], self.views, device))
 
-    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
+    def evaluate(self, images: Images, rows: np.ndarray, device: Device = None) -> Tensor:
         return self._read(rows, np.zeros(len(rows), np.int64), [PLAIN], device)
 
     def _read(self, rows: np.ndarray, chosen: np.ndarray, views: Sequence[str], device: torch.device | None) -> Tensor:

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from fairground import training
-from fairground.contracts import Augmentation, Images, Mixing, PlannedTransform, Transform
+from fairground.contracts import Augmentation, Device, Images, Mixing, PlannedTransform, Transform
 from fairground.errors import FairgroundError, require
 from fairground.evaluation.embed import embed
 from fairground.records.run_folder import RunFolder
@@ -215,9 +215,7 @@ class ShardTransform(PlannedTransform):
         self._transform, self._rank, self._size = transform, rank, size
         self.draws_globally = transform.draws_globally
 
-    def plan(
-        self, images: Images, rows: np.ndarray, generator: torch.Generator, device: torch.device | None = None
-    ) -> Augmentation:
+    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator, device: Device = None) -> Augmentation:
         own = shard_slice(len(rows), self._rank, self._size)
         batch = self._transform.plan(images, rows, generator, device)
         return Augmentation(
@@ -225,7 +223,7 @@ class ShardTransform(PlannedTransform):
             lambda part: batch.make(slice(own.start + part.start, min(own.start + part.stop, own.stop))),
         )
 
-    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> Tensor:
+    def evaluate(self, images: Images, rows: np.ndarray, device: Device = None) -> Tensor:
         return self._transform.evaluate(images, rows, device)
 
 

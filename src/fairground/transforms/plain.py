@@ -14,7 +14,7 @@ Departures from the paper
 import numpy as np
 import torch
 
-from fairground.contracts.trunk_head_transform import Augmentation, Images, Preprocessing
+from fairground.contracts.trunk_head_transform import Augmentation, Device, Images, Preprocessing
 from fairground.loading import transform_steps as steps
 
 
@@ -24,12 +24,10 @@ class PlainTransform(steps.PhotographTransform):
     def __init__(self, *, preprocessing: Preprocessing, side: int = 224, shorter_side: int = 256) -> None:
         super().__init__(preprocessing, side, shorter_side)
 
-    def plan(
-        self, images: Images, rows: np.ndarray, generator: torch.Generator, device: torch.device | None = None
-    ) -> Augmentation:
+    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator, device: Device = None) -> Augmentation:
         return Augmentation(len(rows), lambda part: self.evaluate(images, rows[part], device))
 
-    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> torch.Tensor:
+    def evaluate(self, images: Images, rows: np.ndarray, device: Device = None) -> torch.Tensor:
         if not images.is_picture:
             return steps.to_device(images.take(rows), device).float()
         return super().evaluate(images, rows, device)

@@ -16,7 +16,7 @@ import math
 import numpy as np
 import torch
 
-from fairground.contracts.trunk_head_transform import Augmentation, Images, PlannedTransform, require
+from fairground.contracts.trunk_head_transform import Augmentation, Device, Images, PlannedTransform, require
 from fairground.loading.transform_steps import to_device
 
 
@@ -42,9 +42,7 @@ class SmallImagesTransform(PlannedTransform):
         self.shift, self.zoom, self.turn, self.flip = shift, zoom, turn, flip
         self.mean, self.deviation = mean, deviation
 
-    def plan(
-        self, images: Images, rows: np.ndarray, generator: torch.Generator, device: torch.device | None = None
-    ) -> Augmentation:
+    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator, device: Device = None) -> Augmentation:
         n = len(rows)
         draws = torch.rand(5, n, generator=generator, device=generator.device).cpu()
         scale = 1 + self.zoom * (2 * draws[0] - 1)
@@ -62,7 +60,7 @@ class SmallImagesTransform(PlannedTransform):
 
         return Augmentation(n, make)
 
-    def evaluate(self, images: Images, rows: np.ndarray, device: torch.device | None = None) -> torch.Tensor:
+    def evaluate(self, images: Images, rows: np.ndarray, device: Device = None) -> torch.Tensor:
         return self._scaled(to_device(images.take(rows), device).float())
 
     def _scaled(self, pixels: torch.Tensor) -> torch.Tensor:
