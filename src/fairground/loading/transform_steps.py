@@ -104,10 +104,7 @@ def resize_shorter_side(image: Image.Image, shorter_side: int | None) -> Image.I
 
 
 def crop_batch(images: Sequence[np.ndarray], boxes: np.ndarray, side: int, shorter_side: int | None) -> torch.Tensor:
-    """Return one box (k, 4) of each uint8 image (c, h, w), resized to a square: uint8 (k, c, side, side).
-
-    In memory the channels are last, as networks on photographs want them.
-    """
+    """Return one box (k, 4) of each uint8 image (c, h, w), resized to a square: uint8 (k, c, side, side)."""
     pixels = np.empty((len(boxes), side, side, images[0].shape[0]), np.uint8)
     for number, (source, box) in enumerate(zip(images, boxes, strict=True)):
         whole = source[0] if len(source) == 1 else np.moveaxis(source, 0, 2)

@@ -32,12 +32,9 @@ def mutual_information(table: Contingency) -> float:
 
 
 def expected_mutual_information(class_sizes: np.ndarray, cluster_sizes: np.ndarray) -> float:
-    """Return the mean shared information over all labelings with these sizes (hypergeometric).
-
-    The mean is a sum over pairs of a class and a cluster that depends on their two sizes only: equal sizes are
-    computed once and multiplied.
-    """
+    """Return the mean shared information over all labelings with these sizes (hypergeometric)."""
     n = int(class_sizes.sum())
+    # A sum over pairs of a class and a cluster that depends on their sizes only: equal sizes are computed once.
     mine, n_mine = np.unique(class_sizes[class_sizes > 0].astype(np.int64), return_counts=True)
     theirs, n_theirs = np.unique(cluster_sizes[cluster_sizes > 0].astype(np.int64), return_counts=True)
     log_factorial = gammaln(np.arange(n + 1) + 1.0)

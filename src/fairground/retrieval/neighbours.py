@@ -26,10 +26,7 @@ def nearest(plan: SearchPlan, k: int, *, threads: int) -> np.ndarray:
 def best_by_class(
     plan: SearchPlan, query_classes: np.ndarray, reference_classes: np.ndarray, *, threads: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return every query's best score within its class and outside it; minus infinity where there is no reference.
-
-    Classes and scores are in the plan's order of queries and of references.
-    """
+    """Return every query's best score in its class and outside, in the plan's order; minus infinity where none is."""
     own = np.full(plan.queries.n, -np.inf, plan.queries.dtype)
     other = own.copy()
 

@@ -20,10 +20,7 @@ STEP = 256
 
 
 class Relevant(NamedTuple):
-    """Relevant references of queries start..: places `where[offsets[q]:offsets[q + 1]]` in the references' order.
-
-    Within a query they are in the order of their numbers.
-    """
+    """Relevant references of queries start..: places `where[offsets[q]:offsets[q + 1]]`, in order of their numbers."""
 
     start: int
     offsets: np.ndarray

@@ -239,10 +239,7 @@ class Workbench:
     def _fill(
         self, cache: StageCache, view: int, network: nn.Module, rows: np.ndarray, is_time: IsTime, tell: Tell
     ) -> None:
-        """Fill a view of the cache in the order of `rows` while there is time; mark images that cannot be read.
-
-        The first view is plain, the others are augmented, each block from its own seed.
-        """
+        """Fill a view, plain or augmented, in the order of `rows` while there is time; mark unreadable images."""
         network.eval()
         images, name = self.table.images, _view_name(view)
 

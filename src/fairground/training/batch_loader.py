@@ -21,10 +21,7 @@ State = Mapping[str, Mapping[str, torch.Tensor]]
 
 @dataclass(kw_only=True)
 class Loader:
-    """Draws the next batch of the training split. `rows` are its rows in the table, `labels` its classes as 0..C-1.
-
-    `chunk` > 0 leaves the images of a batch to be made so many at a time.
-    """
+    """Draws the next batch of the training split. `rows` are its rows in the table, `labels` its classes as 0..C-1."""
 
     images: Images
     rows: np.ndarray
@@ -34,6 +31,7 @@ class Loader:
     device: torch.device
     sampling: torch.Generator
     augmenting: torch.Generator
+    #: above 0, the images of a batch are left to be made so many at a time
     chunk: int = 0
     _worker: ThreadPoolExecutor | None = None
     _ahead: "Future[Batch] | None" = None

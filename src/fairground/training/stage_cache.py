@@ -108,13 +108,11 @@ class StageCache:
 
 @dataclass(kw_only=True)
 class CachedViews(PlannedTransform):
-    """In place of images, what frozen stages make of them: one of the `views` per row trains, the plain one evaluates.
-
-    `fill` computes what is missing of these rows of these views before they are read.
-    """
+    """In place of images, what frozen stages make of them: one of `views` per row trains, the plain one evaluates."""
 
     cache: StageCache
     views: Sequence[str]
+    #: computes what is missing of these rows of these views before they are read
     fill: Callable[[Mapping[str, np.ndarray]], None] = lambda _: None
 
     def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator, device: Device = None) -> Augmentation:

@@ -129,11 +129,8 @@ class TorchrunGroup(ProcessGroup):
         return training.gather_shares(embeddings)
 
     def reduce_gradients(self, value: Tensor, model: nn.Module, loss: nn.Module) -> Tensor:
-        """Average gradients and losses.
-
-        Every process computed the whole loss, so a share of the network has the gradient of as many losses as there are
-        processes, and the mean over processes is the gradient of one.
-        """
+        # Every process computed the whole loss, so a share of the network has the gradient of as many losses as there
+        # are processes, and the mean over processes is the gradient of one.
         weights = (*(model.parameters() if self._parallel is None else ()), *loss.parameters())
         averaged = [value.detach().reshape(1), *(weight.grad for weight in weights if weight.grad is not None)]
         flat = torch.cat([tensor.reshape(-1) for tensor in averaged])
