@@ -7,8 +7,7 @@ from contextlib import suppress
 from typing import Annotated
 
 from fairground import reporting
-from fairground.commands.options import AsJson, Chosen
-from fairground.commands.run_directory import HOME, Home
+from fairground.commands import HOME, AsJson, Chosen, Home
 
 
 def watch(

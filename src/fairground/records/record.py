@@ -14,8 +14,7 @@ from typing import Any, Literal, TypeVar, get_args
 from fairground import spec as specs
 from fairground.errors import StoreError, require
 from fairground.files import parse_json, read_with_digest
-from fairground.spec import Value, declared_metric
-from fairground.spec.run_names import canonical_json, text_without_seed, to_plain
+from fairground.spec import Value, canonical_json, declared_metric, text_without_seed, to_plain
 
 RECORD_VERSION = 4
 State = Literal["done", "diverged", "failed"]
