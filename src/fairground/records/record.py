@@ -163,8 +163,8 @@ class RunRecord:
             require(is_fine, f"record {self.name}: {complaint}", StoreError)
         for score in self.scores:
             metric = None if score.split == "train" else declared_metric(score.metric)
-            is_fine = metric is None or metric.allows(score.value)
-            require(is_fine, f"record {self.name}: {score.metric} cannot be {score.value}", StoreError)
+            if metric is not None and not metric.allows(score.value):
+                raise StoreError(f"record {self.name}: {score.metric} cannot be {score.value}")
 
     def score(self, metric: str, split: SplitName = "test") -> float | None:
         return self.values.get((metric, split))

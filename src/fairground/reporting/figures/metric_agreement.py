@@ -13,7 +13,9 @@ Paper
     Roth et al., "Revisiting training strategies", ICML 2020, figure 4 (correlations).
 """
 
+import math
 from collections.abc import Sequence
+from operator import mul
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -166,16 +168,16 @@ def lag_one(scores: Sequence[float]) -> float | None:
     """Return the autocorrelation of scores; None where they are too few or constant."""
     if len(scores) < LEAST_EPOCHS or min(scores) == max(scores):
         return None
-    values = np.array(scores)
-    apart = values - values.mean()
-    return float((apart[:-1] * apart[1:]).sum() / (apart**2).sum())
+    mean = fmean(scores)
+    apart = [score - mean for score in scores]
+    return math.fsum(map(mul, apart, apart[1:])) / math.fsum(map(mul, apart, apart))
 
 
 def autocorrelation(inputs: FigureInputs) -> ReportFigure | None:
     found = []
     for run in [run for run in inputs.folds if run.state == "done"] or inputs.done:
-        scores = grouped(one for row in run.epochs if row.epoch > 0 for one in row.validation.items())
-        found += [(metric, lag_one(values)) for metric, values in scores.items()]
+        scored = [row.validation for row in run.epochs if row.epoch > 0 and row.validation]
+        found += [(metric, lag_one([row[metric] for row in scored])) for metric in (scored[0] if scored else ())]
     by_metric = grouped((metric, r) for metric, r in found if r is not None)
     most = max(map(len, by_metric.values()), default=0)
     if len(by_metric) < 2 or most < 2:
