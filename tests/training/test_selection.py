@@ -110,17 +110,14 @@ def test_numbers_of_two_bytes_train_and_resume_with_their_scale(words: str, tmp_
 
 def test_precision_is_refused_where_the_hardware_has_none_and_auto_says_what_it_took(tmp_path: Path) -> None:
     assert "training.precision=auto: float32" in run(tiny("training.precision=auto"), home=tmp_path).notes
-    old = torch.device("cuda", 0)
-    half_of.cache_clear()
+    old, new = torch.device("cuda", 6), torch.device("cuda", 7)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: including_emulation)
         assert half_of("auto", old) == torch.float16
-        with pytest.raises(InputError, match=r"precision=bf16 needs hardware that cuda:0 does not .* full, fp16, auto"):
+        with pytest.raises(InputError, match=r"precision=bf16 needs hardware that cuda:6 does not .* full, fp16, auto"):
             require_precision("bf16", old)
-        half_of.cache_clear()
         patch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: True)
-        assert half_of("auto", old) == torch.bfloat16
-    half_of.cache_clear()
+        assert half_of("auto", new) == torch.bfloat16
 
 
 class ImpostorMetric(VerificationMetric):

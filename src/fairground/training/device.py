@@ -145,26 +145,21 @@ def seed_streams(seed: int, device: torch.device) -> None:
     torch.default_generator.manual_seed(seed)
     if device.type != "cpu":
         state = torch.Generator(device).manual_seed(seed).get_state()
-        torch.get_device_module(device).set_rng_state(state, *_which(device))
+        torch.get_device_module(device).set_rng_state(state, device)
 
 
 def stream_states(device: torch.device) -> dict[str, torch.Tensor]:
     """Return the states of torch's own random streams, that of the CPU and, under its kind, that of `device`."""
     states = {"state": torch.get_rng_state()}
     if device.type != "cpu":
-        states[device.type] = torch.get_device_module(device).get_rng_state(*_which(device))
+        states[device.type] = torch.get_device_module(device).get_rng_state(device)
     return states
 
 
 def set_streams(device: torch.device, states: Mapping[str, torch.Tensor]) -> None:
     torch.set_rng_state(states["state"])
     if device.type in states:
-        torch.get_device_module(device).set_rng_state(states[device.type], *_which(device))
-
-
-def _which(device: torch.device) -> tuple[torch.device, ...]:
-    # There is only one "mps", and its generator takes no argument to say so.
-    return () if device.type == "mps" else (device,)
+        torch.get_device_module(device).set_rng_state(states[device.type], device)
 
 
 def forked_streams(device: torch.device) -> AbstractContextManager[None]:

@@ -21,16 +21,8 @@ from fairground.records.run_folder import newest_checkpoint
 from fairground.records.training_events import BatchTrained, EpochEnded, Event, Listener, Note
 from fairground.spec import RunSpec, child_seed, method_of, name_of, to_plain
 from fairground.training import ALONE, ProcessGroup, SealedRows, Training, gallery_of
+from fairground.training import device as hardware
 from fairground.training.assemble import assemble
-from fairground.training.device import (
-    algorithms,
-    device_details,
-    device_named,
-    forked_streams,
-    require_precision,
-    reset_peak_memory,
-    seed_streams,
-)
 from fairground.training.measure import analyse_train, measure
 
 
@@ -51,13 +43,14 @@ def run(
 
     The doctor watches unless `is_watched` is false; this is not part of the spec, because results do not depend on it.
     """
-    place = device_named(device)
-    require_precision(spec.training.precision, place)
+    place = hardware.device_named(device)
+    hardware.require_precision(spec.training.precision, place)
     parts = assemble(spec, device=place)
-    reset_peak_memory(parts.device)
+    hardware.reset_peak_memory(parts.device)
     folder = RunFolder(home, name_of(spec))
     owned = locked(folder, patience=lock_patience) if group.is_leader else nullcontext()
-    with owned, forked_streams(parts.device), algorithms(parts.device, deterministic=spec.training.deterministic):
+    chosen = hardware.algorithms(place, deterministic=spec.training.deterministic)
+    with owned, hardware.forked_streams(place), chosen:
         if group.is_leader:
             # Under the lock, temporary files can only be left over from a writer that was killed.
             sweep(folder.path)
@@ -76,7 +69,7 @@ def run(
         if kept := parts.table.images.cache_sentence():
             listen(Note(sentence=kept))
         parts = parts.shared_by(group)
-        seed_streams(child_seed(spec.seed, "global"), parts.device)
+        hardware.seed_streams(child_seed(spec.seed, "global"), parts.device)
         sealed = SealedRows(parts.split.test, witness=witness)
         on_test, watches_test = spec.evaluation.select_on == "test", spec.evaluation.watch_test
         if on_test or watches_test:
@@ -214,7 +207,7 @@ def _record(training: Training, *, state: State, scores: tuple[Score, ...], fail
             split_fingerprint=parts.split_fingerprint,
             threads=torch.get_num_threads(),
             device=parts.device.type,
-            device_details=device_details(parts.device),
+            device_details=hardware.device_details(parts.device),
             peak_device_bytes=training.peak_device_memory(),
         ),
     )
