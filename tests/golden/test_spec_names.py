@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from fairground.spec import load_run, load_study, name_of, protocol_names, study_names, to_plain
-from fairground.spec.study_spec import UNSAID, StudyJob, jobs_of, study_hash
+from fairground.spec import UNSAID, load_run, load_study, name_of, protocol_names, study_names, to_plain
+from fairground.spec.study_spec import StudyJob, jobs_of, study_hash
 
 STORED = Path(__file__).with_name("spec_names.json")
 ROOT = Path(__file__).parents[2]

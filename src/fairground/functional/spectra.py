@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 import torch
 
-from fairground.retrieval import has_float64, single_threaded_blas
+from fairground import retrieval
 
 FLOOR = 1e-12
 
@@ -28,14 +28,14 @@ def singular_values(blocks: Iterable[np.ndarray], device: torch.device | None = 
 
     They are computed on a `device`, if one is given that has float64.
     """
-    if device is not None and has_float64(device):
+    if device is not None and retrieval.has_float64(device):
         on_device = torch.empty(0)
         for block in blocks:
             some = torch.as_tensor(block, device=device).double()
             on_device = torch.linalg.qr(torch.cat([on_device, some]) if on_device.numel() else some, mode="r").R
         return np.asarray(torch.linalg.svdvals(on_device).cpu())
     triangle: np.ndarray | None = None
-    with single_threaded_blas():
+    with retrieval.single_threaded_blas():
         for block in blocks:
             rows = block.astype(np.float64)
             stacked = rows if triangle is None else np.concatenate([triangle, rows])

@@ -26,6 +26,7 @@ from fairground.spec.declarations import reference_of
 from fairground.spec.declarations import settings_of
 from fairground.spec.load_run_spec import COMMAND_LINE
 from fairground.spec.load_run_spec import DEFAULT_PROTOCOL
+from fairground.spec.load_run_spec import UNSAID
 from fairground.spec.load_run_spec import load_run
 from fairground.spec.load_run_spec import run_from_plain
 from fairground.spec.load_study_spec import load_study
@@ -109,7 +110,6 @@ from fairground.spec.study_spec import SeedProcedure
 from fairground.spec.study_spec import SelectionSpec
 from fairground.spec.study_spec import StudyJob
 from fairground.spec.study_spec import StudySpec
-from fairground.spec.study_spec import UNSAID
 from fairground.spec.study_spec import UntilSettledSpec
 from fairground.spec.study_spec import jobs_of
 from fairground.spec.study_spec import study_hash

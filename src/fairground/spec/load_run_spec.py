@@ -8,6 +8,8 @@ from fairground.spec import Overrides, RunSpec, SpecDraft, Value, flat_tables, p
 DEFAULT_PROTOCOL = "laptop"
 #: where overrides come from by default; errors begin with it
 COMMAND_LINE = "the command line"
+#: stands for what only the user can say
+UNSAID = "(yours to say)"
 
 
 def load_run(

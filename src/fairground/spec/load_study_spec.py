@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 from fairground.errors import InputError, require
-from fairground.spec import SHIPPED, flatten, nearest, read_toml, to_plain
+from fairground.spec import SHIPPED, UNSAID, flatten, nearest, read_toml, to_plain
 from fairground.spec import study_spec as spec
 from fairground.spec.search_ranges import Choice, Integer, LogReal, Range, Real, Unit, range_from_plain
 from fairground.spec.settings import Overrides, Value, fit, from_mapping, override_text
@@ -88,7 +88,7 @@ def _as_changed(study: spec.StudySpec, source: spec.StudySpec, differs: str) -> 
         for key in dict.fromkeys([*now, *then]):
             is_new_part = now.get(part := key.partition(".")[0]) != then.get(part) and key != part
             here, there = (settings.get(key, "none") or "empty" for settings in (now, then))
-            if there not in (here, spec.UNSAID) and key not in told and not is_new_part:
+            if there not in (here, UNSAID) and key not in told and not is_new_part:
                 found.setdefault(f"{key} {here}", {})[there] = None
     changes = [f"{change} (there {' or '.join(values)})" for change, values in found.items()]
     for word, some in (("without", theirs.keys() - ours.keys()), ("with", ours.keys() - theirs.keys())):
@@ -104,7 +104,7 @@ def _settings(job: spec.StudyJob) -> dict[str, str]:
     """Return what decides the results of a job: the settings of its runs, and how they are searched and repeated."""
     study, waves = job.study, job.study.until_settled
     try:
-        run = job.spec(seed=study.seed, fold=study.folds.used[0], test=True, unsaid=spec.UNSAID)
+        run = job.spec(seed=study.seed, fold=study.folds.used[0], test=True, unsaid=UNSAID)
     except InputError:  # said when it is to be run
         return {}
     repeats = study.repeats if waves is None else f"{waves.first} to {waves.limit} in waves"
