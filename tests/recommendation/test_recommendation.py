@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from fairground.commands.load_model import load_model
 from fairground.recommendation import pretrained_network, recommendation
@@ -19,6 +20,8 @@ from fairground.spec.adaptation_spec import ALL
 from tests.commands.quick_race import ticking, write_features
 from tests.datasets.pictures import class_folders
 from tests.training.test_adaptation import SUP_CON, photographs  # noqa: F401
+
+CPU = torch.device("cpu")
 
 
 def progress_of(seconds, *, tick=0.02):
@@ -84,9 +87,9 @@ def test_all_test_images_are_scored_though_the_time_is_too_short(asked, tmp_path
 def test_a_network_that_is_named_is_kept_and_without_a_choice_nothing_is_tried(asked, monkeypatch):
     assert pretrained_network.available_trunks()[0] == FIRST
     progress = progress_of(60.0)
-    assert choose_trunk(replace(asked, base={**asked.base, "trunk": "resnet50"}), progress) == ""
+    assert choose_trunk(replace(asked, base={**asked.base, "trunk": "resnet50"}), progress, CPU) == ""
     monkeypatch.setattr(pretrained_network, "available_trunks", lambda: [FIRST])
-    assert choose_trunk(asked, progress) == ""
+    assert choose_trunk(asked, progress, CPU) == ""
     assert progress.sentences == [
         "The network is resnet50, as you asked.",
         f"The network is {FIRST} with its ImageNet weights; `fairground weights` lists others.",
@@ -109,7 +112,7 @@ def test_the_network_that_is_best_on_the_sample_is_used(asked, scores, chosen, s
     monkeypatch.setattr(pretrained_network, "try_trunk", tried)
     monkeypatch.setattr(pretrained_network, "available_trunks", lambda: ["a", "b"])
     progress = progress_of(60.0)
-    assert choose_trunk(asked, progress) == chosen
+    assert choose_trunk(asked, progress, CPU) == chosen
     assert any(sentence in said for said in progress.sentences)
 
 
