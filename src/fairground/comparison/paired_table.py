@@ -123,7 +123,7 @@ class MeanWeights:
         """Return the variance of every pair's difference, from those of runs, (..., methods), and of seeds."""
         if self.layout.is_complete:
             a, b = self.layout.pairs
-            return np.asarray((own[..., a] + own[..., b]) / self.layout.has_run.shape[1])
+            return np.asarray((own.take(a, axis=-1) + own.take(b, axis=-1)) / self.layout.has_run.shape[1])
         return np.asarray(own @ self.pair_weights.T + np.asarray(seeds)[..., None] * self.pair_seed_weight)
 
     def weights_of_pairs(self, pairs: NDArray[np.int64]) -> Array:
