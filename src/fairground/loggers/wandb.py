@@ -34,12 +34,7 @@ class WandbLogger:
             tags=[value[:64] for value in run.tags.values() if value],
             reinit="create_new",
             settings=wandb.Settings(
-                console="off",
-                silent=True,
-                disable_git=True,
-                save_code=False,
-                x_disable_stats=True,
-                x_disable_meta=True,
+                console="off", silent=True, disable_git=True, save_code=False, x_disable_stats=True, x_disable_meta=True
             ),
         )
         self._run.define_metric("epoch")

@@ -149,18 +149,12 @@ def coverage_of(rows: Iterable[PublishedRow]) -> list[dict[str, Any]]:
     """
     lines = []
     for row in rows:
-        found = next(iter(expected_runs(row)), None)
-        lines.append(
-            {
-                "table": row.table_name,
-                **{key: getattr(row, key) for key in ("row", "dataset", "metric", "setting", "printed")},
-                "study": "" if found is None else found.study,
-                "job": "" if found is None else found.job.label,
-                "command": "" if found is None else f"fairground study {found.study} data.root=FOLDER/{{data}}",
-                "cost": 0 if found is None else found.n_trainings,
-                "reason": "" if found is not None else table_of(row).reason,
-            }
-        )
+        shown = {key: getattr(row, key) for key in ("row", "dataset", "metric", "setting", "printed")}
+        made = {"study": "", "job": "", "command": "", "cost": 0, "reason": table_of(row).reason}
+        if found := next(iter(expected_runs(row)), None):
+            made |= {"study": found.study, "job": found.job.label, "cost": found.n_trainings, "reason": ""}
+            made["command"] = f"fairground study {found.study} data.root=FOLDER/{{data}}"
+        lines.append({"table": row.table_name, **shown, **made})
     return lines
 
 

@@ -129,10 +129,7 @@ def over_tables(tables: Mapping[str, ResultTable], *, level: float = LEVEL, marg
         higher_is_better=False not in directions,
     )
     return OverTables(
-        found=found,
-        metric=metric,
-        left_out=tuple(label for label in labels if label not in common),
-        tables=tables,
+        found=found, metric=metric, left_out=tuple(label for label in labels if label not in common), tables=tables
     )
 
 

@@ -75,15 +75,13 @@ def distributions_of(inputs: FigureInputs) -> dict[str, dict[str, np.ndarray]]:
     for factor, (levels, _) in factors_of(inputs).items():
         methods = [method for some in levels.values() for method in some.values()]
         relative: dict[str, list[float]] = {method.key: [] for method in methods}
+        by_loss = grouped((method.settings.get("loss", ""), method) for method in methods)
         for metric in [metric for metric, is_higher in directions.items() if is_higher]:
-            values = [(method, method.values(metric, split)) for method in methods]
-            tops: dict[str, float] = {}
-            for method, some in values:
-                loss = method.settings.get("loss", "")
-                tops[loss] = max([tops.get(loss, 0.0), *some])
-            for method, some in values:
-                top = tops[method.settings.get("loss", "")]
-                relative[method.key] += [100 * value / top for value in some if top > 0]
+            for alike in by_loss.values():
+                values = {method.key: method.values(metric, split) for method in alike}
+                top = max((value for some in values.values() for value in some), default=0.0)
+                for key, some in values.items():
+                    relative[key] += [100 * value / top for value in some if top > 0]
         shares = {level: [relative[method.key] for method in some.values()] for level, some in levels.items()}
         found[factor] = {level: np.concatenate(some) for level, some in shares.items() if any(some)}
     return {factor: levels for factor, levels in found.items() if len(levels) > 1}
