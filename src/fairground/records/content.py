@@ -160,7 +160,8 @@ class _SourceReader:
 
 def _file_of(module_name: str) -> str | None:
     with suppress(ImportError, ValueError, AttributeError):
-        return getattr(find_spec(module_name), "origin", None)
+        found = find_spec(module_name)
+        return found.origin if found is not None and found.has_location else None  # builtins have no file
     return None
 
 
