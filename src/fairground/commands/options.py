@@ -46,7 +46,7 @@ Slurm = Annotated[
     "With slurm: a setting of sbatch, like partition=gpu; time is in minutes. May be repeated.",
 ]
 Address = Annotated[str | None, "Ray cluster's address (default: this machine's)."]
-NodeWait = Annotated[float | None, "With ray: seconds to wait when no node is left (default 300).", {"min": 0}]
+NodeWait = Annotated[float | None, "With ray: seconds to wait for a node (default 300); then resumable.", {"min": 0}]
 
 
 def executor_of(
