@@ -212,7 +212,14 @@ class Store:
         return list({run.name: run for run in found}.values())
 
     def resolve(self, name: str) -> str:
-        return name if changes(self.root, [name]) else resolved(name, sorted(changes(self.root)), self.root)
+        if changes(self.root, [name]):
+            return name
+        known = changes(self.root)
+        begun = [run for run in folder_names(self.root) if name and run.startswith(name) and run not in known]
+        if len(begun) == 1 and (self.root / "runs" / begun[0] / "spec.json").exists():
+            resume = f"`fairground resume {begun[0]}` continues it"
+            require(any(run.startswith(name) for run in known), f"run {begun[0]} is not finished: {resume}")
+        return resolved(name, sorted(known), self.root)
 
     def history(self, name: str) -> list[RunRecord]:
         """Return every record of a run, the current one last."""

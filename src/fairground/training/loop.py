@@ -81,10 +81,11 @@ class Training:
     def train(self) -> None:
         if self.progress.epoch == 0:
             self.begin()
-        epochs, patience = self.spec.training.epochs, self.spec.training.patience
-        while self.progress.epoch <= epochs:
-            best = self.progress.best_epoch
-            if patience and best is not None and self.progress.epoch - 1 - best > patience:
+        training = self.spec.training
+        while self.progress.epoch <= training.epochs:
+            best, last = self.progress.best_epoch, self.progress.epoch - 1
+            is_measured = last % training.validate_every == 0
+            if training.patience and best is not None and is_measured and last - best > training.patience:
                 break
             self._epoch()
 

@@ -63,16 +63,17 @@ class RayExecutor(WorkerExecutor):
     def close(self) -> None:
         """Interrupt the jobs under way and leave the cluster, which stays up."""
         super().close()
-        running = list(self._running)
+        late = running = list(self._running)
         self._running.clear()
         try:
             for reference in running:
                 ray.cancel(reference)
             if running:
-                ray.wait(running, num_returns=len(running), timeout=self._grace)
+                _, late = ray.wait(running, num_returns=len(running), timeout=self._grace)
         finally:
             with suppress(ray.exceptions.RayError):
-                for reference in running:
+                # Ray aborts the driver if a task that is just ending is cancelled by force.
+                for reference in late:
                     ray.cancel(reference, force=True)
                 self._events.shutdown(force=True)
             if self._is_ours:
