@@ -12,7 +12,7 @@ from studies.results.select import finals
 #: every claim of the programme as a statement, whether it has a page yet or not
 CLAIMS = {
     "c01_saturation": "C1. Losses are saturated",
-    "c12_selection_on_test": "C12. Reporting the best test epoch inflates Recall@1, more with every look",
+    "c12_selection_on_test": "C12. Reporting the best test epoch inflates Recall@1, and more with more looks",
     "c13_single_seeds": "C13. Tables of single runs name the wrong winner",
     "c02_structure": "C2. Flat spectra of the training classes (low ρ) go with recall, and flattening them helps",
     "c04_samplers": "C4. SPC-2 and FRD batches beat SPC-4",
@@ -40,13 +40,14 @@ Reality Check*, ECCV) and Roth et al. (*Revisiting Training Strategies and Gener
 Learning*, ICML). Their claims, and some of the field since, are tested here on real data with `fairground`: equal
 searches, fresh seeds, validation classes that select, test classes that do not.
 
-Each claim is judged by one rule: a difference *matters* if it is more than a tenth of what the best method gains over
-the untrained network on that data. A claimed difference *holds*, *the opposite holds*, there is *no difference* (the
-whole interval is within what matters), or the runs *cannot tell*. The intervals of one page hold at once at 95 %; those
-of different pages do not. This rule was written after the runs (each page says when the first one was). Intervals speak
-of seeds or of losses, whichever the page names; no interval covers other splits of classes or other searches. Each
-page has the deciding number, the table, a figure, the cost and the limits. All pages are made from
-`records/*.csv.gz` by `make results`, in seconds and without training.
+Each claim is judged by one rule: a difference *matters* if it is more than a tenth of what the best method gains
+over the untrained network on that data. A claimed difference *holds*, *the opposite holds*, there is *no
+difference* (the whole interval is within what matters), or the runs *cannot tell*. Intervals of means and
+correlations hold at once for one page at 95 %, intervals between methods for one table. This rule was written after
+the runs (each page says when the first one was). Intervals speak of seeds or of losses, whichever the page names;
+no interval covers other splits of classes or other searches. Each page has the deciding number, the table, a
+figure, the cost and the limits. All pages are made from `records/*.csv.gz` by `make results`, in seconds and
+without training.
 """
 #: what is said of fine-tuning while there is no page of it, and once there is one
 STAND_INS = "Heads on frozen EfficientNet-Lite0 features and a small network from scratch are cheap stand-ins"

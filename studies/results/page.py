@@ -134,7 +134,7 @@ def verdict_of(*, holds: bool, fails: bool) -> Verdict:
 
 
 def effect_of(change: Mean, line: float) -> Verdict:
-    """Return the verdict on a claimed rise: what lies within the line that matters on both sides is no difference."""
+    """Return the verdict on a claimed rise: an interval within the line that matters on both sides is no difference."""
     if -line < change.low and change.high < line:
         return "no difference"
     return "holds" if change.low > 0 else "the opposite holds" if change.high < 0 else "cannot tell"
@@ -144,8 +144,8 @@ def effect_rule(what: str, n: int) -> str:
     """Return the rule of `effect_of` in words, for a page with `n` verdicts."""
     at_once = f"; the {n} intervals of this page hold at once at 95 %" if n > 1 else ""
     return (
-        f"{what}. It holds if the interval of the mean lies above 0, the opposite holds if it lies below, and there is "
-        "no difference that matters if it lies within a tenth of what the best method of C1 gains over the untrained "
+        f"{what}. It holds if the interval of the mean is above 0, the opposite holds if it is below, and there is "
+        "no difference that matters if it is within a tenth of what the best method of C1 gains over the untrained "
         f"network on that data; otherwise these runs cannot tell{at_once}."
     )
 

@@ -184,7 +184,7 @@ def _below(runs: Sequence[ExportedRun]) -> str:
 
 
 def _spread_table(spreads: dict[str, Spread], frozen: dict[str, float | None]) -> str:
-    header = ["data", "seeds", "untrained", "worst", "best", "best - worst", "expected if all were equal"]
+    header = ["data", "seeds", "untrained", "worst", "best", "best - worst", "expected by seeds alone"]
     header += ["sd between methods", "sd of a seed", "seed's share of variance"]
     rows = [
         [
@@ -202,9 +202,10 @@ def _spread_table(spreads: dict[str, Spread], frozen: dict[str, float | None]) -
         for data, one in spreads.items()
     ]
     note = (
-        "MAP@R in points. *Expected if all were equal*: how far best and worst of so many means would lie apart "
-        "by seed noise "
-        "alone. *Seed's share*: of the variance of a single run among these methods."
+        "MAP@R in points. *Expected by seeds alone*: how far apart the best and the worst of so many equal "
+        "methods would be by "
+        "seed noise; another search adds to it (C14). *Seed's share*: of the variance of a single run among "
+        "these methods."
     )
     return f"{table(header, rows)}\n\n{note}"
 

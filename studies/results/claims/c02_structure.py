@@ -167,7 +167,7 @@ def _headline(
     against = [f"{SHORT[data]} {one['rho'].value:+.2f}" for data, one in measured.items() if one["rho"].high >= 0]
     return (
         f"**Flat spectra go with recall; flattening them did not bring it.** Over losses, ρ and Recall@1 correlate "
-        f"negatively on {listed(with_it)} (not shown on {listed(against)}). Switching tuples, which lowers ρ, changed "
+        f"negatively on {listed(with_it)}, not on {listed(against)}. Switching tuples, which lowers ρ, changed "
         f"Recall@1 of the margin loss by {_doses(slopes)} points per tenth of tuples switched, for a head and a small "
         "network; the published gains are of a fine-tuned ResNet-50."
     )

@@ -57,7 +57,7 @@ def page(runs: Sequence[ExportedRun], matters: Mapping[str, float]) -> Page | No
             "selection on test inflates if the mean of what the best of 32 test epochs has over the epoch that "
             "validation MAP@R selected (one mean per method, t over the methods) is above a tenth of what the best "
             "method of C1 gains in Recall@1 over the untrained network, by its interval, and does not if the interval "
-            "lies below; it grows with looking if 32 looks add more than 8 do, by the interval of the difference. The "
+            "is below; it grows with looking if 32 looks add more than 8 do, by the interval of the difference. The "
             "intervals of this page hold at once at 95 %."
         ),
         short="Reporting the best test epoch instead of the one that validation chose adds to Recall@1: "
@@ -66,7 +66,7 @@ def page(runs: Sequence[ExportedRun], matters: Mapping[str, float]) -> Page | No
             for data, one in inflated.items()
         )
         + " points.",
-        headline="**Selecting the epoch on the test set pays more the more often you look**: it adds "
+        headline="**Selecting the epoch on the test set inflates what is reported.** It adds "
         + listed(
             [
                 f"{points(one[FEW].mean)} points of Recall@1 with 8 looks and {points(one[MANY].mean)} with 32 on "
@@ -150,7 +150,7 @@ def _answers(data: str, gain: Mean, growth: Mean, line: float) -> list[Answer]:
             ),
         ),
         Answer(
-            data=f"{SHORT[data]}: it grows with looking",
+            data=f"{SHORT[data]}: it grows with looking (MAP@R selects)",
             verdict=verdict_of(holds=growth.low > 0, fails=growth.high < 0),
             sentence=f"32 looks add {signed(growth.mean)} points to what 8 add, {interval(growth.low, growth.high)}.",
         ),
