@@ -46,6 +46,7 @@ REFUSED = [
         for name, settings in OUT_OF_RANGE.items()
         for setting, value in settings.items()
     ),
+    ("circle", {"gamma": None}, r"circle\.gamma must be a number; got None"),
     ("margin", {"beta_kind": "per_class", "n_classes": None}, "at least 1 for margin.beta_kind = 'per_class'; got No"),
     ("arc_face", {"margin": 200, "margin_unit": "degrees"}, r"in \[0, pi\] radians or \[0, 180\] degrees; got 200 deg"),
     ("cross_batch_memory", {"loss": "arc_face"}, "loss must be a loss on pairs or triplets; arc_face looks at"),

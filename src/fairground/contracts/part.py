@@ -28,6 +28,7 @@ class Part:
                 allowed = " or ".join([", ".join(others), last])
                 require(value in get_args(hint), f"{setting} must be {allowed}; got {value!r}")
             if name in bounds:
+                require(value is not None or type(None) in get_args(hint), f"{setting} must be a number; got None")
                 require_within(bounds[name], setting, value)
         return super().__new__(cls)
 
