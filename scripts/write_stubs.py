@@ -23,9 +23,10 @@ HEAD = "# Written by scripts/write_stubs.py, which `make format` runs: do not ed
 def stubs() -> dict[Path, str]:
     """Return the text of every stub by its path."""
     found = {PACKAGE / room / "__init__.pyi": _room(room) for room in catalogue.ROOMS}
+    errors = [("fairground.errors", name) for name in _names(ast.parse((PACKAGE / "errors.py").read_bytes()))]
     for init in PACKAGE.glob("*/__init__.py"):
         if "lazy_names(__name__)" in init.read_text(encoding="utf-8"):
-            found[init.with_suffix(".pyi")] = _stub(_defined(init.parent))
+            found[init.with_suffix(".pyi")] = _stub([*_defined(init.parent), *errors])
     found[PACKAGE / "__init__.pyi"] = _front_door()
     return found
 

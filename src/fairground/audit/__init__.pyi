@@ -26,21 +26,41 @@ from fairground.audit.label_errors import features_of
 from fairground.audit.label_errors import label_suspects
 from fairground.audit.label_errors import suspect_labels
 from fairground.audit.label_errors import weakness
+from fairground.errors import ClusterError
+from fairground.errors import DamageWarning
+from fairground.errors import DataError
+from fairground.errors import DivergedError
+from fairground.errors import FairgroundError
+from fairground.errors import InputError
+from fairground.errors import PictureError
+from fairground.errors import SealError
+from fairground.errors import StoreError
+from fairground.errors import require
+from fairground.errors import require_within
 
 __all__ = [
     "Audit",
     "AuditRows",
+    "ClusterError",
     "Copies",
     "CopyPair",
     "DIM",
+    "DamageWarning",
+    "DataError",
+    "DivergedError",
     "FOLDS",
+    "FairgroundError",
     "ImageScan",
+    "InputError",
     "LabelSuspect",
     "LabelSuspicion",
     "MIN_BITS",
     "N_BITS",
+    "PictureError",
     "Progress",
     "SHRINKAGE",
+    "SealError",
+    "StoreError",
     "THRESHOLD",
     "audit_in_detail",
     "count_bits",
@@ -50,6 +70,8 @@ __all__ = [
     "fingerprint_bits",
     "label_suspects",
     "near_copies",
+    "require",
+    "require_within",
     "scan_images",
     "suspect_labels",
     "weakness",

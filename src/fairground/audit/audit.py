@@ -11,10 +11,9 @@ import numpy as np
 
 from fairground.audit import AuditRows, Copies, LabelSuspect, Progress, copies, image_scan
 from fairground.contracts.dataset import Dataset, ImageTable
-from fairground.errors import require
 from fairground.files import shown, write_atomically
 from fairground.loading.image_dataset import ImageFiles, PhotoDataset
-from fairground.spec.run_spec import ComponentSpec
+from fairground.spec import ComponentSpec, require
 from fairground.training.assemble import build
 
 #: how many sentences about files that cannot be read are kept

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from PIL import Image
 
-from fairground.contracts.dataset import Images
-from fairground.errors import DataError
+from fairground.contracts import DataError, Images
 from fairground.files import read_bytes
 from fairground.loading import ImageFiles, for_each, shrunk_picture
 

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairground.audit import AuditRows, Progress
+from fairground.audit import AuditRows, DataError, Progress, require
 from fairground.contracts.dataset import Images
-from fairground.errors import DataError, require
 from fairground.evaluation.embed import embed_blocks
 from fairground.training.device import device_named
 from fairground.transforms.plain import PlainTransform

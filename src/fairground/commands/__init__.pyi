@@ -106,6 +106,17 @@ from fairground.commands.train import resume
 from fairground.commands.train import train_command
 from fairground.commands.train import train_spec
 from fairground.commands.weights import list_weights
+from fairground.errors import ClusterError
+from fairground.errors import DamageWarning
+from fairground.errors import DataError
+from fairground.errors import DivergedError
+from fairground.errors import FairgroundError
+from fairground.errors import InputError
+from fairground.errors import PictureError
+from fairground.errors import SealError
+from fairground.errors import StoreError
+from fairground.errors import require
+from fairground.errors import require_within
 
 __all__ = [
     "ACTIONS",
@@ -118,17 +129,23 @@ __all__ = [
     "BUDGET",
     "Chosen",
     "CleanStream",
+    "ClusterError",
     "Command",
     "CommandGroup",
     "Config",
     "DATA_HELP",
+    "DamageWarning",
+    "DataError",
     "Device",
+    "DivergedError",
     "ExecutorName",
     "FIGURES",
+    "FairgroundError",
     "GpusPerRun",
     "HOME",
     "Home",
     "IndexFolder",
+    "InputError",
     "LazyCommands",
     "LoadedModel",
     "Loggers",
@@ -139,16 +156,19 @@ __all__ = [
     "Metrics",
     "NodeWait",
     "Overrides",
+    "PictureError",
     "Quiet",
     "RecommendResult",
     "Report",
     "Run",
     "RunList",
+    "SealError",
     "Setting",
     "SkipUnreadable",
     "Slurm",
     "Spawn",
     "Split",
+    "StoreError",
     "StudyAgain",
     "StudyResult",
     "Threads",
@@ -198,6 +218,8 @@ __all__ = [
     "record_lines",
     "records_to_compare",
     "report_command",
+    "require",
+    "require_within",
     "resume",
     "run_found_study",
     "run_specs",

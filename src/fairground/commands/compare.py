@@ -9,10 +9,9 @@ from typing import Annotated, Any, get_args
 from fairground.commands import Answer, Verbatim, options, options_of, run_directory, screen_width
 from fairground.commands.runs import Run, data_frame, names_and_runs, without_trials
 from fairground.comparison.comparison_result import LEVEL, GeneralityKind
-from fairground.errors import InputError, require
 from fairground.records import RunFolder, RunRecord, Store
 from fairground.reporting import ResultTable, comparison_text, latex, over_tables, section_key, values_file
-from fairground.spec import data_name, nearest
+from fairground.spec import InputError, data_name, nearest, require
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from fairground import loading
-from fairground.errors import DataError, require
-from fairground.spec import Value, canonical, settings_of
+from fairground.spec import DataError, Value, canonical, require, settings_of
 
 
 def data_overrides(path: Path | None, dataset: str | None) -> dict[str, Value]:

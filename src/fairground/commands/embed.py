@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from fairground import deploy
-from fairground.commands import HOME, Answer, Device, Home, Quiet, counted
-from fairground.errors import DataError
+from fairground.commands import HOME, Answer, DataError, Device, Home, Quiet, counted
 
 MODEL_HELP = "A run's name (or enough of its hash), or a folder that `fairground export` wrote."
 DATA_HELP = "A folder of images (class folders or loose), a table, one image, a file of features, or `icons`."

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fairground import records, reporting, spec, studies, training
-from fairground.commands import HOME, Answer, Device, Home, Metrics, Quiet, spinner, split_names
-from fairground.errors import require
+from fairground.commands import HOME, Answer, Device, Home, Metrics, Quiet, require, spinner, split_names
 
 Split = Literal["validation", "test"]
 

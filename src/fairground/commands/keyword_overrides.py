@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairground import training
-from fairground.errors import InputError, require
-from fairground.spec import ROOM_OF, Value
+from fairground.spec import ROOM_OF, InputError, Value, require
 
 #: what a keyword may be: a value, a table of them, or for a part an object
 Setting = str | int | float | bool | None | os.PathLike[str] | Sequence["Setting"] | Mapping[str, "Setting"] | object

@@ -14,8 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from fairground import __version__
-from fairground.commands import complain, guard_streams, printed
-from fairground.errors import FairgroundError, PictureError
+from fairground.commands import FairgroundError, PictureError, complain, guard_streams, printed
 
 #: command -> the function or the group of commands behind it, and what the list of commands says about it
 COMMANDS = {

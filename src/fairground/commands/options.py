@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from fairground.commands import AnyPath
-from fairground.errors import require
+from fairground.commands import AnyPath, require
 
 if TYPE_CHECKING:
     from fairground.studies.executors.executor import Executor, Watch

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from fairground import deploy, reporting
-from fairground.commands import Answer, Device, Quiet, Verbatim, counted, fitted, screen_width
-from fairground.errors import require
+from fairground.commands import Answer, Device, Quiet, Verbatim, counted, fitted, require, screen_width
 
 
 def query(

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from fairground.commands import Answer, AnyPath, Run, Verbatim, options, options_of, run_directory, spinner
-from fairground.commands.runs import names_and_runs
-from fairground.errors import require
+from fairground.commands import Answer, AnyPath, Verbatim, options, options_of, require, run_directory, spinner
+from fairground.commands.runs import Run, names_and_runs
 from fairground.files import write_atomically
 from fairground.reporting.study_results import find_runs
 

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 
 from fairground import records, reporting, studies
 from fairground.commands import Answer, Verbatim, options, options_of, run_directory, run_specs, study_answer
-from fairground.errors import FairgroundError, require
 from fairground.reporting import table_formats
-from fairground.spec import run_from_plain
+from fairground.spec import FairgroundError, require, run_from_plain
 
 
 @options_of(options.executor_of)

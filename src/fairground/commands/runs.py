@@ -12,8 +12,7 @@ from typing import Annotated, Any
 from fairground import reporting
 from fairground.commands import HOME, Answer, AnyPath, Home, home_argument, home_folder, list_runs, plural
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
-from fairground.errors import InputError, require
-from fairground.records import EpochRow, RunFolder, RunRecord, State, Store, records_of_csv
+from fairground.records import EpochRow, InputError, RunFolder, RunRecord, State, Store, records_of_csv, require
 from fairground.spec import ROOM_OF, Value, canonical, data_name, method_name, nearest, parse_overrides
 
 

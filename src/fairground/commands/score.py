@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from fairground import evaluation, records, reporting, spec
-from fairground.commands import Answer, Metrics, split_names
-from fairground.errors import require
+from fairground.commands import Answer, Metrics, require, split_names
 
 
 def score(

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fairground import studies
-from fairground.commands import Answer, options, options_of, run_directory, study_progress
+from fairground.commands import Answer, DataError, options, options_of, require, run_directory, study_progress
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.commands.terminal import Verbatim, aligned, plural, prints_on_stderr, screen_width
-from fairground.errors import DataError, require
 from fairground.loggers.feed import fed
 from fairground.records import RunRecord, Store
 from fairground.reporting import StudyTable, results_plain, results_text, table_formats, tables_of, write_study_page

@@ -14,11 +14,10 @@ from fairground.commands.interrupts import stop_flag
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.commands.progress import training_progress
 from fairground.commands.protocol import card_of, card_text
-from fairground.errors import require
 from fairground.loggers.feed import fed
 from fairground.records import RunFolder, RunRecord, Store, content_of, require_unchanged, resolve_run, stored_spec
 from fairground.records.training_events import Event, Listener
-from fairground.spec import COMMAND_LINE, Overrides, RunSpec, load_run, name_of, parse_overrides, to_plain
+from fairground.spec import COMMAND_LINE, Overrides, RunSpec, load_run, name_of, parse_overrides, require, to_plain
 
 
 def train(

@@ -113,6 +113,17 @@ from fairground.comparison.seed_waves import next_wave
 from fairground.comparison.seeds_needed import POWER
 from fairground.comparison.seeds_needed import REACH
 from fairground.comparison.seeds_needed import more_seeds
+from fairground.errors import ClusterError
+from fairground.errors import DamageWarning
+from fairground.errors import DataError
+from fairground.errors import DivergedError
+from fairground.errors import FairgroundError
+from fairground.errors import InputError
+from fairground.errors import PictureError
+from fairground.errors import SealError
+from fairground.errors import StoreError
+from fairground.errors import require
+from fairground.errors import require_within
 
 __all__ = [
     "ANYTHING",
@@ -121,16 +132,21 @@ __all__ = [
     "CAUTION",
     "CLUSTERING",
     "COMPARED",
+    "ClusterError",
     "Comparison",
     "CriticalDifference",
     "DRAWS",
+    "DamageWarning",
+    "DataError",
     "Difference",
+    "DivergedError",
     "Estimate",
     "Evidence",
     "FAR_LESS",
     "FEWEST",
     "FLAGS",
     "FULL",
+    "FairgroundError",
     "FairnessResult",
     "Findings",
     "Flag",
@@ -138,6 +154,7 @@ __all__ = [
     "Found",
     "Generality",
     "GeneralityKind",
+    "InputError",
     "Interval",
     "LEVEL",
     "Layout",
@@ -151,6 +168,7 @@ __all__ = [
     "PRIOR",
     "Pair",
     "PerClass",
+    "PictureError",
     "Prospect",
     "RATIOS",
     "REACH",
@@ -163,7 +181,9 @@ __all__ = [
     "SPENDING",
     "SPREAD",
     "Scatter",
+    "SealError",
     "Show",
+    "StoreError",
     "UNSAID",
     "Values",
     "Verdict",
@@ -215,6 +235,8 @@ __all__ = [
     "profile_of",
     "range_reached",
     "ranks_of",
+    "require",
+    "require_within",
     "run_once",
     "scatter_of",
     "seed_of",

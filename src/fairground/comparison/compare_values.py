@@ -29,11 +29,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from fairground.comparison import Runs, Values, more_seeds, null_distribution
+from fairground.comparison import Runs, Values, more_seeds, null_distribution, require
 from fairground.comparison.comparison_result import LEVEL, Comparison, Estimate, Pair, Reason, Verdict
 from fairground.comparison.null_distribution import NullDistribution, critical_value, shares_of_best
 from fairground.comparison.paired_table import Array, Layout, MeanWeights, Scatter, layout_of, scatter_of
-from fairground.errors import require
 
 
 def compare_values(

@@ -6,9 +6,8 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from fairground.comparison import UNSAID, Comparison, Difference, Evidence, find_differences, is_measured_raw, seed_of
-from fairground.errors import require
 from fairground.records.record import Provenance, RunRecord, SplitName, one_of_each_spec
-from fairground.spec import SeedProcedure, end_of
+from fairground.spec import SeedProcedure, end_of, require
 
 #: the methods concerned, a sentence, and why it matters
 Found = Iterator[tuple[tuple[str, ...], str, str]]

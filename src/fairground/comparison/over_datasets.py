@@ -32,9 +32,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairground.comparison import LEVEL, Array, Comparison, Runs, Values, longest_runs, range_reached
+from fairground.comparison import LEVEL, Array, Comparison, Runs, Values, longest_runs, range_reached, require
 from fairground.comparison.compare_values import check_settings, compare_values
-from fairground.errors import require
 
 RESAMPLES = 4000
 

@@ -23,8 +23,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from fairground.comparison import Comparison, Pair, Prospect, Runs, Values, compare_runs, conclude, default_margin
-from fairground.errors import require
-from fairground.spec.study_spec import UntilSettledSpec
+from fairground.spec import UntilSettledSpec, require
 
 #: how late the error is spent: 1 evenly over seeds, more for later
 SPENDING = 1.5

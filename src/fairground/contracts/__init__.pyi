@@ -49,6 +49,17 @@ from fairground.contracts.trunk_head_transform import PublishedWeights
 from fairground.contracts.trunk_head_transform import Transform
 from fairground.contracts.trunk_head_transform import Trunk
 from fairground.contracts.trunk_head_transform import mix
+from fairground.errors import ClusterError
+from fairground.errors import DamageWarning
+from fairground.errors import DataError
+from fairground.errors import DivergedError
+from fairground.errors import FairgroundError
+from fairground.errors import InputError
+from fairground.errors import PictureError
+from fairground.errors import SealError
+from fairground.errors import StoreError
+from fairground.errors import require
+from fairground.errors import require_within
 
 __all__ = [
     "AffineHead",
@@ -56,17 +67,23 @@ __all__ = [
     "Augmentation",
     "Batch",
     "BatchSampler",
+    "ClusterError",
     "ClusteringMetric",
     "Contingency",
+    "DamageWarning",
+    "DataError",
     "Dataset",
     "Device",
+    "DivergedError",
     "EmbeddingSpace",
+    "FairgroundError",
     "Findings",
     "Head",
     "IMAGENET",
     "ImageTable",
     "Images",
     "InColour",
+    "InputError",
     "KernelResult",
     "Labels",
     "Loss",
@@ -79,6 +96,7 @@ __all__ = [
     "Pairs",
     "Part",
     "PhotoTrunk",
+    "PictureError",
     "PlannedTransform",
     "Pooling",
     "Preprocessing",
@@ -86,8 +104,10 @@ __all__ = [
     "Ranking",
     "RankingMetric",
     "Regulariser",
+    "SealError",
     "Split",
     "SplitRows",
+    "StoreError",
     "Transform",
     "Triplets",
     "Trunk",
@@ -100,5 +120,7 @@ __all__ = [
     "is_transformed",
     "label_tensor",
     "mix",
+    "require",
     "require_batch",
+    "require_within",
 ]

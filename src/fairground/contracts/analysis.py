@@ -7,8 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from fairground.contracts.part import Part
-from fairground.errors import DataError, require
+from fairground.contracts import DataError, Part, require
 
 #: what the files of these parts need beside what is defined here
 __all__ = ["Analysis", "DataError", "require"]

@@ -11,8 +11,7 @@ from typing import ClassVar, NamedTuple
 from torch import Generator, Tensor, nn
 
 from fairground.contracts import KernelResult, LossInputs, Part, by_kernel_or_formula, is_eager
-from fairground.errors import require
-from fairground.spec.search_ranges import Integer, LogReal, Real
+from fairground.spec import Integer, LogReal, Real, require
 
 #: what the files of these parts need beside what is defined here
 __all__ = ["Integer", "LogReal", "Loss", "Real", "is_eager", "require"]

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts import Pairs, Part, Triplets, Tuples, require_batch
-from fairground.errors import require
-from fairground.spec.search_ranges import Choice, Real
+from fairground.spec import Choice, Real, require
 
 #: what the files of these parts need beside what is defined here
 __all__ = ["Choice", "Miner", "Pairs", "Real", "Triplets", "require"]

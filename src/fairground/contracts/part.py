@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin
 
-from fairground.errors import require, require_within
-from fairground.spec.search_ranges import Range
+from fairground.spec import Range, require, require_within
 
 
 class Part:

@@ -6,8 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from fairground.contracts import Loss, Mixing, Part, Triplets, Tuples
-from fairground.errors import require
-from fairground.spec.search_ranges import LogReal, Real
+from fairground.spec import LogReal, Real, require
 
 #: what the files of these parts need beside what is defined here
 __all__ = ["LogReal", "Loss", "Mixing", "Real", "Regulariser", "Triplets", "Tuples", "require"]

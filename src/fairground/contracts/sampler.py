@@ -14,8 +14,7 @@ import torch
 from torch.utils.data import Sampler
 
 from fairground.contracts.part import Part
-from fairground.errors import DataError, require
-from fairground.spec import Choice, Real, child_seed
+from fairground.spec import Choice, DataError, Real, child_seed, require
 
 #: what the files of these parts need beside what is defined here
 __all__ = ["Choice", "DataError", "Real", "require"]

@@ -6,8 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from fairground.contracts.dataset import ImageTable
-from fairground.errors import DataError, require
+from fairground.contracts import DataError, ImageTable, require
 
 #: what the files of these parts need beside what is defined here
 __all__ = ["DataError", "ImageTable", "Split", "require"]

@@ -76,11 +76,26 @@ from fairground.deploy.unknown_classes import open_set_trials
 from fairground.deploy.unknown_classes import rule_of
 from fairground.deploy.unknown_classes import spread_rows
 from fairground.deploy.unknown_classes import trials_of
+from fairground.errors import ClusterError
+from fairground.errors import DamageWarning
+from fairground.errors import DataError
+from fairground.errors import DivergedError
+from fairground.errors import FairgroundError
+from fairground.errors import InputError
+from fairground.errors import PictureError
+from fairground.errors import SealError
+from fairground.errors import StoreError
+from fairground.errors import require
+from fairground.errors import require_within
 
 __all__ = [
     "CARD",
+    "ClusterError",
     "DATA_GONE",
+    "DamageWarning",
+    "DataError",
     "DecisionRule",
+    "DivergedError",
     "EER",
     "Embeddable",
     "Embedder",
@@ -89,10 +104,12 @@ __all__ = [
     "FMR",
     "FORMAT",
     "FPIR",
+    "FairgroundError",
     "Forbid",
     "Index",
     "IndexChange",
     "IndexInfo",
+    "InputError",
     "LARGEST_DIFFERENCE",
     "MARK",
     "METADATA",
@@ -108,12 +125,15 @@ __all__ = [
     "OnnxInput",
     "OpenSetTrials",
     "PICTURES",
+    "PictureError",
     "QUERIES",
     "QueryDecision",
     "QueryResult",
     "ROWS",
     "ResizedImages",
     "SIDE",
+    "SealError",
+    "StoreError",
     "TRIALS",
     "Threshold",
     "UNIT_LENGTH",
@@ -140,7 +160,9 @@ __all__ = [
     "read_model",
     "read_queries",
     "remove_from_index",
+    "require",
     "require_place",
+    "require_within",
     "resized_images",
     "rule_of",
     "search",

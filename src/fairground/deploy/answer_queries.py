@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from fairground.deploy import VOTERS, DecisionRule, Embeddable, EmbeddingInputs, Index, read_inputs, thumbnail, vote
-from fairground.errors import require
-from fairground.loading.class_folders import is_image_name
+from fairground.loading import is_image_name, require
 
 #: queries answered at once, at most, and classes named for each
 MOST, _CLASSES = 10_000, 3

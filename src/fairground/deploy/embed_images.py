@@ -15,10 +15,9 @@ from typing import IO
 import numpy as np
 import torch
 
-from fairground.contracts import Images, Transform
+from fairground.contracts import DataError, Images, StoreError, Transform, require
 from fairground.deploy.inputs import Embeddable, EmbeddingInputs, Tell, read_inputs
 from fairground.deploy.metadata import ModelMetadata
-from fairground.errors import DataError, StoreError, require
 from fairground.evaluation.embed import PIXELS
 from fairground.files import cannot_write, write_atomically
 from fairground.loading import gray, read_ahead

@@ -28,9 +28,8 @@ import numpy as np
 
 from fairground.deploy import UNIT_LENGTH, Embeddable, Matches, UsableModel, read_inputs, search, thumbnails_of
 from fairground.deploy.model_folder import read_model, require_place, write_model
-from fairground.errors import DataError, StoreError, require
 from fairground.files import cannot_write, held, read_json, sweep, write_atomically
-from fairground.spec.catalogue import nearest
+from fairground.spec import DataError, StoreError, nearest, require
 
 MARK = "index.json"
 MODEL = "model"

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.errors import DataError, require
-from fairground.loading.reading_threads import n_threads
+from fairground.loading import DataError, n_threads, require
 from fairground.retrieval.threads import share_out
 
 #: rows multiplied at once, and queries at once

@@ -10,11 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from fairground.contracts.dataset import Images
-from fairground.errors import DataError, require
 from fairground.loading import FeatureRows, ImageFiles, PhotoDataset, for_each, read_parquet, shrunk_picture
 from fairground.loading.class_folders import files_below, is_image_name, refuse_archive
 from fairground.records.arrays import array_names, map_array, map_npy, read_arrays
-from fairground.spec import ComponentSpec, list_room, nearest, settings_of
+from fairground.spec import ComponentSpec, DataError, list_room, nearest, require, settings_of
 from fairground.training.assemble import build
 
 _FEATURES = ("features", "embeddings")

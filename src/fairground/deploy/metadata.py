@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from fairground.contracts.trunk_head_transform import Preprocessing
-from fairground.errors import DataError, InputError, require
 from fairground.files import parse_json
-from fairground.spec.run_spec import ComponentSpec, Precision
+from fairground.spec import ComponentSpec, DataError, InputError, Precision, require
 
 FORMAT = "fairground model"
 VERSION = 1

@@ -17,12 +17,11 @@ import numpy as np
 from fairground import __version__
 from fairground.deploy import MOST_ROWS, ONNX, UsableModel, card_of, thresholds_of, write_onnx
 from fairground.deploy.metadata import DATA_GONE, MeasuredScore, ModelMetadata, Threshold
-from fairground.errors import DataError, FairgroundError, InputError, require
 from fairground.evaluation import Bootstrap, BootstrapInterval, evaluate_in_detail
 from fairground.evaluation.embed import embed
 from fairground.files import read_bytes, read_text, write_atomically
 from fairground.records import RunFolder, Store, array_names, read_arrays, resolve_run, stored_spec
-from fairground.spec.run_spec import ComponentSpec, RunSpec, TrainingSpec
+from fairground.spec import ComponentSpec, DataError, FairgroundError, InputError, RunSpec, TrainingSpec, require
 from fairground.training import Assembled, InputProfile, build, build_model, device_named, from_bytes, to_bytes, view_of
 from fairground.training.stored_runs import missing_place, read_profile, reopen, selected_weights
 

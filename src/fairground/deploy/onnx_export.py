@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from fairground.deploy import Embedder, OnnxInput, UsableModel, resized_images
-from fairground.errors import InputError, StoreError, require
+from fairground.deploy import Embedder, InputError, OnnxInput, StoreError, UsableModel, require, resized_images
 from fairground.files import write_atomically
 from fairground.loading.image_dataset import ImagesInMemory
 

@@ -26,8 +26,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fairground.deploy import MARK, TRIALS, VOTERS, Index, search, vote
-from fairground.errors import DataError, FairgroundError, InputError, require
+from fairground.deploy import MARK, TRIALS, VOTERS, DataError, FairgroundError, Index, InputError, require, search, vote
 from fairground.evaluation.bootstrap import Bootstrap, BootstrapInterval
 from fairground.records.arrays import array_names, read_arrays, write_arrays
 

@@ -1,4 +1,15 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.errors import ClusterError
+from fairground.errors import DamageWarning
+from fairground.errors import DataError
+from fairground.errors import DivergedError
+from fairground.errors import FairgroundError
+from fairground.errors import InputError
+from fairground.errors import PictureError
+from fairground.errors import SealError
+from fairground.errors import StoreError
+from fairground.errors import require
+from fairground.errors import require_within
 from fairground.evaluation.bootstrap import Bootstrap
 from fairground.evaluation.bootstrap import BootstrapInterval
 from fairground.evaluation.bootstrap import CHUNK
@@ -58,17 +69,23 @@ __all__ = [
     "Bootstrap",
     "BootstrapInterval",
     "CHUNK",
+    "ClusterError",
     "Coded",
     "Curve",
     "DEFAULT_METRICS",
+    "DamageWarning",
+    "DataError",
     "Distance",
+    "DivergedError",
     "EmbeddingView",
     "Embeddings",
     "EnsembleScores",
     "Evaluation",
+    "FairgroundError",
     "GENUINE_LIMIT",
     "GroupRule",
     "Groups",
+    "InputError",
     "LIMIT",
     "Labels",
     "Listed",
@@ -77,11 +94,14 @@ __all__ = [
     "PIXELS",
     "PIXELS_ON_DEVICE",
     "PROJECTED",
+    "PictureError",
     "REQUIRED",
     "Relevance",
     "RelevanceFunction",
     "SLOW_BLOCK",
     "SameClass",
+    "SealError",
+    "StoreError",
     "ViewSettings",
     "analyse",
     "as_column",
@@ -99,6 +119,8 @@ __all__ = [
     "lists_from_sets",
     "metric_named",
     "pretrained_embeddings",
+    "require",
+    "require_within",
     "row_numbers",
     "score_file",
     "score_file_in_detail",

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from fairground.contracts.metric import ClusteringMetric, Contingency, OpenSet, OpenSetMetric, VerificationMetric
-from fairground.errors import require
+from fairground.contracts import ClusteringMetric, Contingency, OpenSet, OpenSetMetric, VerificationMetric, require
 from fairground.evaluation.evaluated_embeddings import Curve
 
 #: class draws in memory at once

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from fairground import functional
-from fairground.contracts import Images, Transform
-from fairground.errors import require
+from fairground.contracts import Images, Transform, require
 from fairground.loading.reading_threads import read_ahead
 
 BLOCK = 512

@@ -13,8 +13,7 @@ import numpy as np
 import torch
 
 from fairground import retrieval
-from fairground.contracts.metric import Contingency, OpenSet, Ranking, Verification
-from fairground.errors import DataError, require
+from fairground.contracts import Contingency, DataError, OpenSet, Ranking, Verification, require
 from fairground.evaluation import checked_arrays
 from fairground.evaluation import relevant_references as relevant
 from fairground.functional import normalize, singular_values

@@ -13,12 +13,11 @@ import numpy as np
 
 from fairground import contracts, evaluation
 from fairground.contracts.metric import ClusteringMetric, Metric, OpenSetMetric, RankingMetric, VerificationMetric
-from fairground.errors import DataError, InputError, require
 from fairground.evaluation import Distance, EmbeddingView, GroupRule, RelevanceFunction, checked_arrays
 from fairground.files import reading
 from fairground.records.arrays import array_names, read_arrays
 from fairground.retrieval.tiles import normalise_rows
-from fairground.spec import find, list_room, metric_names, nearest
+from fairground.spec import DataError, InputError, find, list_room, metric_names, nearest, require
 
 DEFAULT_METRICS = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
 Average = Literal["queries", "classes"]

@@ -9,8 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from fairground.errors import DataError, require
-from fairground.retrieval.ranks import Relevant
+from fairground.retrieval import DataError, Relevant, require
 
 GroupRule = Literal["same_group", "same_class_and_group"]
 #: rows of queries (q,) and of references (r,) to a boolean matrix (q, r)

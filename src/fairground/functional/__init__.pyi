@@ -1,4 +1,15 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.errors import ClusterError
+from fairground.errors import DamageWarning
+from fairground.errors import DataError
+from fairground.errors import DivergedError
+from fairground.errors import FairgroundError
+from fairground.errors import InputError
+from fairground.errors import PictureError
+from fairground.errors import SealError
+from fairground.errors import StoreError
+from fairground.errors import require
+from fairground.errors import require_within
 from fairground.functional.distance_weighting import distance_weights
 from fairground.functional.distance_weighting import inverse_density
 from fairground.functional.means_and_log_sums import NOTHING
@@ -81,15 +92,24 @@ __all__ = [
     "COMPARISONS",
     "ClassScatter",
     "Classmates",
+    "ClusterError",
+    "DamageWarning",
+    "DataError",
+    "DivergedError",
     "FLOOR",
+    "FairgroundError",
+    "InputError",
     "LARGEST_MATRIX",
     "NEAREST",
     "NOTHING",
     "PairWeights",
+    "PictureError",
     "PrincipalAxes",
     "RANK_BLOCK",
     "SHORTEST",
+    "SealError",
     "SoftBins",
+    "StoreError",
     "active_counts",
     "angles",
     "capped",
@@ -131,6 +151,8 @@ __all__ = [
     "principal_axes",
     "principal_axes_of_few",
     "quadruplet_hinges",
+    "require",
+    "require_within",
     "rows_of",
     "running_sums",
     "safe_sqrt",

@@ -1,4 +1,15 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.errors import ClusterError
+from fairground.errors import DamageWarning
+from fairground.errors import DataError
+from fairground.errors import DivergedError
+from fairground.errors import FairgroundError
+from fairground.errors import InputError
+from fairground.errors import PictureError
+from fairground.errors import SealError
+from fairground.errors import StoreError
+from fairground.errors import require
+from fairground.errors import require_within
 from fairground.kernels.batch_pairs import BatchPairs
 from fairground.kernels.batch_pairs import ClassOrder
 from fairground.kernels.batch_pairs import MANY
@@ -58,15 +69,24 @@ from fairground.kernels.vector_gradients import squared_distances
 __all__ = [
     "BatchPairs",
     "ClassOrder",
+    "ClusterError",
+    "DamageWarning",
+    "DataError",
+    "DivergedError",
+    "FairgroundError",
+    "InputError",
     "LEAST_SIGNAL",
     "Listed",
     "ListedRule",
     "MANY",
     "PairRule",
+    "PictureError",
     "RowSums",
     "Rule",
     "SAFE",
     "SUMS",
+    "SealError",
+    "StoreError",
     "TupleHinges",
     "angular",
     "circle",
@@ -100,6 +120,8 @@ __all__ = [
     "quadruplet_hinges",
     "ranked_list",
     "recall_at_k",
+    "require",
+    "require_within",
     "row_hinges",
     "row_sums_",
     "smooth_ap",

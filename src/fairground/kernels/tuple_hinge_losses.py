@@ -10,8 +10,7 @@ from numpy import ndarray
 from fairground import kernels
 from fairground.contracts import KernelResult, LossInputs, Triplets
 from fairground.functional.memory_blocks import is_held
-from fairground.kernels import vector_gradients
-from fairground.kernels.vector_gradients import SUMS, kernel_of_distances, kernel_of_listed_distances
+from fairground.kernels import SUMS, kernel_of_distances, kernel_of_listed_distances, vector_gradients
 
 #: the sum of all hinges, how many are above 0, and the gradient (n, n) of the sum by the matrix
 TupleHinges = tuple[float, float, ndarray]

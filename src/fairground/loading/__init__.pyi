@@ -1,4 +1,15 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.errors import ClusterError
+from fairground.errors import DamageWarning
+from fairground.errors import DataError
+from fairground.errors import DivergedError
+from fairground.errors import FairgroundError
+from fairground.errors import InputError
+from fairground.errors import PictureError
+from fairground.errors import SealError
+from fairground.errors import StoreError
+from fairground.errors import require
+from fairground.errors import require_within
 from fairground.loading.cached_rows import CachedRows
 from fairground.loading.cached_rows import cache_writing
 from fairground.loading.caches import CacheEntry
@@ -80,14 +91,20 @@ __all__ = [
     "CacheKind",
     "CachedRows",
     "ClassFolders",
+    "ClusterError",
     "Columns",
     "DOWNLOADS",
+    "DamageWarning",
+    "DataError",
+    "DivergedError",
     "Download",
+    "FairgroundError",
     "FeatureRows",
     "INDEX",
     "ImageFiles",
     "ImagesInMemory",
     "ImagesOnDemand",
+    "InputError",
     "MAX_PIXELS",
     "ObjectDataset",
     "OfficialDataset",
@@ -95,9 +112,12 @@ __all__ = [
     "PhotoDataset",
     "PhotographTransform",
     "Photographs",
+    "PictureError",
     "PreparedImages",
     "Result",
     "SUFFIXES",
+    "SealError",
+    "StoreError",
     "Thing",
     "USED",
     "brighten",
@@ -138,7 +158,9 @@ __all__ = [
     "read_words",
     "refuse_archive",
     "remove_cache",
+    "require",
     "require_one_size",
+    "require_within",
     "resize_shorter_side",
     "resized_sizes",
     "saturate",

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from fairground.errors import InputError, StoreError, require
 from fairground.files import cache_folder, held, read_with_digest
-from fairground.spec.catalogue import nearest
+from fairground.spec import InputError, StoreError, nearest, require
 
 #: prepared images, and outputs of the stages of a trunk that do not train
 CacheKind = Literal["prepared", "stages"]

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairground.errors import DataError, require
 from fairground.files import read_csv, require_file, shown
-from fairground.spec.catalogue import nearest
+from fairground.spec import DataError, nearest, require
 
 if TYPE_CHECKING:
     import pyarrow

@@ -13,8 +13,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from fairground.contracts.dataset import Dataset, Images, ImageTable
-from fairground.errors import DataError, require
+from fairground.contracts import DataError, Dataset, Images, ImageTable, require
 from fairground.loading import FeatureRows, ImagesInMemory, for_each, photo_table, transform_steps
 
 #: images of one size that take no more than this are kept in memory

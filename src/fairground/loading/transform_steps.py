@@ -6,8 +6,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from fairground.contracts import Augmentation, Device, Images, PlannedTransform, Preprocessing
-from fairground.errors import DataError, require
+from fairground.contracts import Augmentation, DataError, Device, Images, PlannedTransform, Preprocessing, require
 
 _BILINEAR = Image.Resampling.BILINEAR
 #: left, top, right and bottom

@@ -4,8 +4,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from fairground.errors import require
-from fairground.spec import find, nearest
+from fairground.spec import find, nearest, require
 
 
 def build_wrapped(

@@ -1,4 +1,15 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.errors import ClusterError
+from fairground.errors import DamageWarning
+from fairground.errors import DataError
+from fairground.errors import DivergedError
+from fairground.errors import FairgroundError
+from fairground.errors import InputError
+from fairground.errors import PictureError
+from fairground.errors import SealError
+from fairground.errors import StoreError
+from fairground.errors import require
+from fairground.errors import require_within
 from fairground.papers.claims import CLASSICS
 from fairground.papers.claims import Claim
 from fairground.papers.claims import claimed_gain
@@ -41,18 +52,27 @@ from fairground.papers.reproduction import without_fold
 __all__ = [
     "CLASSICS",
     "Claim",
+    "ClusterError",
+    "DamageWarning",
+    "DataError",
+    "DivergedError",
     "ExpectedRuns",
     "FREE",
+    "FairgroundError",
+    "InputError",
     "Mismatch",
     "Obstacle",
     "Outcome",
+    "PictureError",
     "PublishedRow",
     "PublishedTable",
     "PublishedVerdict",
     "RESOLUTION",
     "SPREADS",
+    "SealError",
     "SelectedOn",
     "Spread",
+    "StoreError",
     "TRAINING",
     "UNTRAINED",
     "claimed_gain",
@@ -72,6 +92,8 @@ __all__ = [
     "published_years",
     "read_csv",
     "repeats_of",
+    "require",
+    "require_within",
     "rows_for",
     "table_of",
     "verdict_of",

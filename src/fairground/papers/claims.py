@@ -9,8 +9,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from fairground.comparison import Interval
-from fairground.papers import PublishedRow, published_rows, published_years, read_csv
-from fairground.papers.published_numbers import _FIRST
+from fairground.papers.published_numbers import _FIRST, PublishedRow, published_rows, published_years, read_csv
 
 #: the losses that papers compare themselves with
 CLASSICS = ("contrastive", "triplet")

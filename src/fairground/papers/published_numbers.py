@@ -12,8 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Literal, NamedTuple
 
-from fairground.errors import require
-from fairground.spec import declared_metric, nearest
+from fairground.spec import declared_metric, nearest, require
 
 SelectedOn = Literal["test", "validation", "nothing"]
 _FIRST = ("recall@1", "precision@1")

@@ -24,11 +24,10 @@ from operator import attrgetter
 from typing import Any, Literal
 
 from fairground.comparison.comparison_result import LEVEL, Interval, t_interval
-from fairground.errors import require
 from fairground.papers.expected_runs import Mismatch, ensemble_protocol, expected_runs, mismatches, table_of
 from fairground.papers.published_numbers import SPREADS, PublishedRow, printed_elsewhere, published_rows
 from fairground.records import RunRecord, grouped
-from fairground.spec import Value, canonical_json, flatten
+from fairground.spec import Value, canonical_json, flatten, require
 
 Outcome = Literal["reproduced", "contradicted", "differs", "not comparable"]
 #: why runs must not be compared with a row: a setting, or anything else as a sentence

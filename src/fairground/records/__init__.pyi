@@ -1,4 +1,15 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.errors import ClusterError
+from fairground.errors import DamageWarning
+from fairground.errors import DataError
+from fairground.errors import DivergedError
+from fairground.errors import FairgroundError
+from fairground.errors import InputError
+from fairground.errors import PictureError
+from fairground.errors import SealError
+from fairground.errors import StoreError
+from fairground.errors import require
+from fairground.errors import require_within
 from fairground.records.arrays import array_names
 from fairground.records.arrays import map_array
 from fairground.records.arrays import map_npy
@@ -64,21 +75,28 @@ __all__ = [
     "COLUMNS",
     "ChangedError",
     "Clock",
+    "ClusterError",
     "Content",
+    "DamageWarning",
+    "DataError",
+    "DivergedError",
     "EVENTS",
     "EpochEnded",
     "EpochRow",
     "FILE_NAME",
+    "FairgroundError",
     "Filters",
     "Finding",
     "IMPORTED",
     "ImagesPrepared",
+    "InputError",
     "KnownBug",
     "Listener",
     "MeasuringStarted",
     "Note",
     "Outcome",
     "PACKAGES",
+    "PictureError",
     "PretrainedWeights",
     "Provenance",
     "RECORD_VERSION",
@@ -87,12 +105,14 @@ __all__ = [
     "RunRecord",
     "RunSummary",
     "Score",
+    "SealError",
     "Selection",
     "SignFound",
     "SplitName",
     "StagesCached",
     "State",
     "Store",
+    "StoreError",
     "UNKNOWN",
     "array_names",
     "changes",
@@ -111,7 +131,9 @@ __all__ = [
     "own_run",
     "read_arrays",
     "records_of_csv",
+    "require",
     "require_unchanged",
+    "require_within",
     "resolve_run",
     "resolved",
     "run_in_progress",

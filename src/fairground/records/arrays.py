@@ -11,9 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from fairground.errors import DataError, require
 from fairground.files import reading, write_atomically
-from fairground.spec.catalogue import nearest
+from fairground.spec import DataError, nearest, require
 
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
 

@@ -20,10 +20,9 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from fairground.errors import DamageWarning, InputError, StoreError
 from fairground.files import file_digests
 from fairground.records import PACKAGES
-from fairground.spec import ROOM_OF, RunSpec, find
+from fairground.spec import ROOM_OF, DamageWarning, InputError, RunSpec, StoreError, find
 
 #: hashes, versions and defaults, by what they are of
 Content = Mapping[str, str]

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from fairground.errors import require
 from fairground.records import folder_names
-from fairground.spec import nearest
+from fairground.spec import nearest, require
 
 #: what the names of imported runs begin with
 IMPORTED = "imported-"

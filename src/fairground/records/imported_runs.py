@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairground.errors import require
 from fairground.files import read_csv, shown
 from fairground.records import IMPORTED, Provenance, RunRecord, Score, SplitName
-from fairground.spec import MetricDeclaration, Value, declared_metric, hash_of, nearest
+from fairground.spec import MetricDeclaration, Value, declared_metric, hash_of, nearest, require
 
 COLUMNS = ("method", "loss", "dataset", "seed", "protocol", "step")
 #: what exports call some of them, in small letters

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from fairground import spec as specs
-from fairground.errors import StoreError, require
 from fairground.files import parse_json, read_with_digest
-from fairground.spec import Value, canonical_json, declared_metric, text_without_seed, to_plain
+from fairground.spec import StoreError, Value, canonical_json, declared_metric, require, text_without_seed, to_plain
 
 RECORD_VERSION = 4
 State = Literal["done", "diverged", "failed"]

@@ -9,9 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from fairground.errors import FairgroundError, StoreError, require
 from fairground.files import held, is_at_work, read_json, read_with_digest, writing
-from fairground.records.record import EpochRow
+from fairground.records import EpochRow, FairgroundError, StoreError, require
 from fairground.spec import COMMAND_LINE, Overrides, RunSpec, hash_of, run_from_plain
 
 

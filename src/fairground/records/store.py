@@ -20,12 +20,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, Unpack
 
-from fairground.errors import DamageWarning, StoreError, require
 from fairground.files import append_line, parse_with_digest, read_bytes, read_text, write_with_digest, writing
-from fairground.records import RunFolder, RunRecord, SplitName, State, folder_names, locked, outcome_of, resolved
-from fairground.records.current_record import Outcome
-from fairground.records.record import grouped
-from fairground.spec import canonical_json, nearest
+from fairground.records import Outcome, RunFolder, folder_names, locked, outcome_of, resolved
+from fairground.records.record import RunRecord, SplitName, State, grouped
+from fairground.spec import DamageWarning, StoreError, canonical_json, nearest, require
 
 EVENTS = "events.jsonl"
 #: the event of a run or a study that starts from the beginning

@@ -1,4 +1,15 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.errors import ClusterError
+from fairground.errors import DamageWarning
+from fairground.errors import DataError
+from fairground.errors import DivergedError
+from fairground.errors import FairgroundError
+from fairground.errors import InputError
+from fairground.errors import PictureError
+from fairground.errors import SealError
+from fairground.errors import StoreError
+from fairground.errors import require
+from fairground.errors import require_within
 from fairground.reporting.class_scores import ClassScores
 from fairground.reporting.comparison_text import MOST_TO_READ
 from fairground.reporting.comparison_text import compare_records
@@ -152,15 +163,21 @@ __all__ = [
     "Bar",
     "Chosen",
     "ClassScores",
+    "ClusterError",
     "Contours",
     "DARK",
     "DASHED",
     "DASHES",
     "DOTTED",
+    "DamageWarning",
     "Dash",
+    "DataError",
+    "DivergedError",
     "Draw",
+    "FairgroundError",
     "FigureInputs",
     "Gallery",
+    "InputError",
     "LATEX_MARKS",
     "LIGHT",
     "Line",
@@ -186,6 +203,7 @@ __all__ = [
     "PRECISION_AT_1",
     "Palette",
     "Panel",
+    "PictureError",
     "Points",
     "Query",
     "RANKINGS",
@@ -196,9 +214,11 @@ __all__ = [
     "SIGNS",
     "SOLID",
     "STAND_IN",
+    "SealError",
     "SectionKey",
     "Series",
     "Size",
+    "StoreError",
     "StudyTable",
     "TableCell",
     "TableRow",
@@ -263,6 +283,8 @@ __all__ = [
     "read_values",
     "refusal",
     "render",
+    "require",
+    "require_within",
     "reservations",
     "results_plain",
     "results_text",

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairground.comparison import Generality, fold_groups, generality_of, seed_of
-from fairground.errors import DataError, InputError, require
+from fairground.comparison import DataError, Generality, InputError, fold_groups, generality_of, require, seed_of
 from fairground.records import RunFolder, RunRecord, array_names, grouped, read_arrays
 from fairground.reporting import Method, leave_out
 

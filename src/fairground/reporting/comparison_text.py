@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
-from fairground.comparison import Comparison, Generality, GeneralityKind, Pair, join_folds, sentence_of
-from fairground.errors import require
+from fairground.comparison import Comparison, Generality, GeneralityKind, Pair, join_folds, require, sentence_of
 from fairground.records import RunFolder, RunRecord
 from fairground.reporting import UNFAIR, ClassScores, ResultTable, heading, shorten, show, table_formats, unit
 

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fairground.errors import require
 from fairground.files import write_atomically
-from fairground.reporting.headings_and_units import shorten, squeeze
+from fairground.reporting import require, shorten, squeeze
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairground.comparison import Interval
-from fairground.errors import DataError
 from fairground.records import RunRecord, array_names, read_arrays
-from fairground.reporting import Method, ResultTable, RunSet, clean, figures, heading, leave_out, shorten, unit
+from fairground.reporting import ResultTable, clean, figures, heading, shorten, unit
 from fairground.reporting.drawing import Draw, Size, series_of, svg_for_page, write_figure
-from fairground.reporting.run_set import SectionKey
-from fairground.spec import is_share
+from fairground.reporting.run_set import Method, RunSet, SectionKey, leave_out
+from fairground.spec import DataError, is_share
 from fairground.spec.study_spec import Kind
 
 if TYPE_CHECKING:

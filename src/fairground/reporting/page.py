@@ -9,21 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from fairground.comparison import COMPARED, Generality, is_under, join_folds
-from fairground.errors import DataError, InputError, require
 from fairground.files import read_json
 from fairground.papers import compare_with_published, ensemble_protocol, repeats_of
 from fairground.records import RunRecord, one_of_each_spec
-from fairground.reporting import ClassScores, clean, confidence_of, duration, panels, read_gallery, sentences, shorten
-from fairground.reporting.drawing import write_figure
+from fairground.reporting import ClassScores, caption, confidence_of, panels, read_gallery, sentences, write_figure
 from fairground.reporting.figure import FigureInputs, figures_of
 from fairground.reporting.figures.embedding_map import maps_of
 from fairground.reporting.figures.scores_and_ranks import curve_panel, curves_of, score_panel
+from fairground.reporting.headings_and_units import clean, duration, shorten
 from fairground.reporting.page_templates import render, write_page
 from fairground.reporting.result_table import UNFAIR, ResultTable, TableRow
 from fairground.reporting.run_set import RunSet, SectionKey, collected, leave_out, names_of_joined
-from fairground.reporting.table_formats import caption
 from fairground.reporting.tables_over_datasets import OverTables, over_tables_if_any
-from fairground.spec import flatten, shared
+from fairground.spec import DataError, InputError, flatten, require, shared
 
 #: galleries beyond this many characters are left out, and the page says so
 _GALLERY_BUDGET = 6_000_000

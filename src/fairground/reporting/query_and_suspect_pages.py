@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from fairground.errors import require
-from fairground.reporting import MOST, clean, render, write_page
+from fairground.reporting import MOST, clean, render, require, write_page
 
 
 def write_answers(

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Literal
 from fairground import comparison, studies
 from fairground.comparison import LEVEL, Comparison, FairnessResult, GeneralityKind, Interval, check_fairness, seed_of
 from fairground.comparison.compare_values import compare_values
-from fairground.errors import InputError, require
 from fairground.records import RunRecord, SplitName
 from fairground.reporting import Method, methods_of
-from fairground.spec import SeedProcedure, StudySpec, data_name, flatten, in_unit, nearest
+from fairground.spec import InputError, SeedProcedure, StudySpec, data_name, flatten, in_unit, nearest, require
 
 if TYPE_CHECKING:
     from fairground.comparison import Wave

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from fairground import papers
 from fairground.comparison import seed_of
-from fairground.errors import DamageWarning, FairgroundError
 from fairground.records import RunFolder, RunRecord, SplitName, folder_names, grouped, one_of_each_spec
-from fairground.spec import StudySpec, data_name, differing, flatten
+from fairground.spec import DamageWarning, FairgroundError, StudySpec, data_name, differing, flatten
 
 if TYPE_CHECKING:
     from fairground.studies import Trial

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairground import papers, reporting, studies
 from fairground.comparison import Interval, join_folds, seed_of
-from fairground.errors import InputError, require
 from fairground.records import RunRecord, Store, grouped
 from fairground.reporting import RunSet, SectionKey, names_of_joined, section_key, table_formats, with_ensembles_apart
-from fairground.spec import StudySpec, canonical_json, declared_metric, load_study, study_names
+from fairground.spec import InputError, StudySpec, canonical_json, declared_metric, load_study, require, study_names
 
 if TYPE_CHECKING:
     from fairground.reporting import ResultTable

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairground.comparison import LEVEL, OverDatasets
 from fairground.comparison.over_datasets import over_datasets
-from fairground.errors import InputError, require
 from fairground.reporting import ResultTable, heading, indented, plain_pair, sentence, shorten, show, unit, values_file
 from fairground.reporting.table_formats import text_table
-from fairground.spec import goodness, in_unit
+from fairground.spec import InputError, goodness, in_unit, require
 
 if TYPE_CHECKING:
     from fairground.reporting.figure import ReportFigure

@@ -6,8 +6,7 @@ The columns are `method, seed, value`, optionally `dataset` and `fold`; folds ar
 from pathlib import Path
 from typing import Any
 
-from fairground.comparison import Comparison, Values
-from fairground.errors import InputError, require
+from fairground.comparison import Comparison, InputError, Values, require
 from fairground.files import read_csv, shown
 from fairground.reporting import clean, indented, plain_pair, shorten, table_formats
 

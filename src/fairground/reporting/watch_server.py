@@ -12,8 +12,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
-from fairground.errors import InputError
-from fairground.reporting import Watch
+from fairground.reporting import InputError, Watch
 
 
 class WatchServer(ThreadingHTTPServer):

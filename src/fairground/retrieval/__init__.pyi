@@ -1,4 +1,15 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.errors import ClusterError
+from fairground.errors import DamageWarning
+from fairground.errors import DataError
+from fairground.errors import DivergedError
+from fairground.errors import FairgroundError
+from fairground.errors import InputError
+from fairground.errors import PictureError
+from fairground.errors import SealError
+from fairground.errors import StoreError
+from fairground.errors import require
+from fairground.errors import require_within
 from fairground.retrieval.contingency import TERMS
 from fairground.retrieval.contingency import entropy
 from fairground.retrieval.contingency import expected_mutual_information
@@ -53,21 +64,30 @@ from fairground.retrieval.verification import count_pairs
 from fairground.retrieval.verification import place
 
 __all__ = [
+    "ClusterError",
     "Clusters",
+    "DamageWarning",
+    "DataError",
     "DeviceSearchPlan",
+    "DivergedError",
     "DuplicateRows",
     "EDGE",
     "FINENESS",
+    "FairgroundError",
     "HeldTiles",
+    "InputError",
     "LONGEST",
     "MANY",
     "N_SCORES",
     "PairCounts",
+    "PictureError",
     "ROUNDS",
     "Ranked",
     "Relevant",
     "STEP",
+    "SealError",
     "SearchPlan",
+    "StoreError",
     "TERMS",
     "Task",
     "Thresholds",
@@ -96,6 +116,8 @@ __all__ = [
     "rank_on_device",
     "read_thresholds",
     "relevant_scores",
+    "require",
+    "require_within",
     "share_out",
     "share_stretches",
     "single_threaded_blas",

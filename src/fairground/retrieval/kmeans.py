@@ -10,8 +10,7 @@ import numba
 import numpy as np
 import torch
 
-from fairground.errors import require
-from fairground.retrieval import N_SCORES, edge_for, has_float64, share_out, share_stretches
+from fairground.retrieval import N_SCORES, edge_for, has_float64, require, share_out, share_stretches
 
 ROUNDS = 20
 

@@ -10,8 +10,7 @@ import numpy as np
 import torch
 
 from fairground.contracts.sampler import Labels, require
-from fairground.errors import DataError, DivergedError
-from fairground.functional.pair_distances import normalize
+from fairground.functional import DataError, DivergedError, normalize
 from fairground.samplers import _class_draws as draws
 
 Mine = Literal["batch", "epoch"]

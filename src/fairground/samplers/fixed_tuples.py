@@ -16,9 +16,8 @@ import numpy as np
 import torch
 
 from fairground.contracts.sampler import BatchSampler, Labels, label_tensor, require
-from fairground.errors import DataError, FairgroundError, InputError
 from fairground.files import reading, require_file
-from fairground.records.arrays import read_arrays
+from fairground.records import DataError, FairgroundError, InputError, read_arrays
 
 
 class FixedTuplesSampler(BatchSampler):

@@ -1,4 +1,15 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.errors import ClusterError
+from fairground.errors import DamageWarning
+from fairground.errors import DataError
+from fairground.errors import DivergedError
+from fairground.errors import FairgroundError
+from fairground.errors import InputError
+from fairground.errors import PictureError
+from fairground.errors import SealError
+from fairground.errors import StoreError
+from fairground.errors import require
+from fairground.errors import require_within
 from fairground.spec.adaptation_spec import ALL
 from fairground.spec.adaptation_spec import AdaptationSpec
 from fairground.spec.catalogue import OBJECTS
@@ -126,13 +137,19 @@ __all__ = [
     "CAME_LATER",
     "COMMAND_LINE",
     "Choice",
+    "ClusterError",
     "ComponentSpec",
     "Counts",
     "DEFAULT_PROTOCOL",
+    "DamageWarning",
+    "DataError",
     "DataSpec",
     "Difference",
+    "DivergedError",
     "EvaluationSpec",
+    "FairgroundError",
     "FoldsSpec",
+    "InputError",
     "Integer",
     "LATER",
     "LOSS_RATE",
@@ -147,6 +164,7 @@ __all__ = [
     "OptimiserSpec",
     "Overrides",
     "PAPER_OF",
+    "PictureError",
     "Precision",
     "Purpose",
     "ROOM",
@@ -159,12 +177,14 @@ __all__ = [
     "RunSpec",
     "SHIPPED",
     "SUPPLIED",
+    "SealError",
     "SearchProcedure",
     "SearchSpec",
     "SeedProcedure",
     "SelectionSpec",
     "Setting",
     "SpecDraft",
+    "StoreError",
     "StudyJob",
     "StudySpec",
     "TrainingSpec",
@@ -226,6 +246,8 @@ __all__ = [
     "read_toml",
     "reference_of",
     "refuse_unknown",
+    "require",
+    "require_within",
     "rounded",
     "run_from_plain",
     "settings_as",

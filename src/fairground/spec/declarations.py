@@ -17,8 +17,7 @@ from pathlib import Path
 from types import CodeType, SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
-from fairground.errors import require, require_within
-from fairground.spec import Choice, Integer, LogReal, Real, Value, catalogue
+from fairground.spec import Choice, Integer, LogReal, Real, Value, catalogue, require, require_within
 
 
 class Counts(NamedTuple):

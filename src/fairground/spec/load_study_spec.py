@@ -9,8 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
-from fairground.errors import InputError, require
-from fairground.spec import SHIPPED, UNSAID, flatten, nearest, read_toml, to_plain
+from fairground.spec import SHIPPED, UNSAID, InputError, flatten, nearest, read_toml, require, to_plain
 from fairground.spec import study_spec as spec
 from fairground.spec.search_ranges import Choice, Integer, LogReal, Range, Real, Unit, range_from_plain
 from fairground.spec.settings import Overrides, Value, fit, from_mapping, override_text

@@ -10,11 +10,10 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from fairground.errors import require
-from fairground.spec import CAME_LATER, canonical, check_analyses, check_settings, nearest, run_spec, settings_of
+from fairground.spec import Value, canonical, check_analyses, fit, from_mapping, nearest, require, run_spec
+from fairground.spec.declarations import CAME_LATER, check_settings, settings_of
 from fairground.spec.protocols_and_presets import flat_tables, preset_of, protocol_texts
 from fairground.spec.run_spec import OPTIONAL, ROOM_OF, ComponentSpec, RunSpec
-from fairground.spec.settings import Value, fit, from_mapping
 
 _SECTIONS: Mapping[str, type[Any]] = {
     "optimiser": run_spec.OptimiserSpec,

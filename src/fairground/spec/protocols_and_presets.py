@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from fairground import spec
-from fairground.errors import InputError, require
 from fairground.files import read_text
-from fairground.spec import ROOM_OF, Value, canonical, nearest
+from fairground.spec import ROOM_OF, InputError, Value, canonical, nearest, require
 
 #: the protocols, presets and studies that come with the package
 SHIPPED: Path = Path(__file__).parents[1] / "papers" / "protocols"

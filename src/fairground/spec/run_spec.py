@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fairground.errors import require, require_within
-from fairground.spec.settings import LATER, Value
+from fairground.spec import LATER, Value, require, require_within
 
 #: optimisers by name; others by dotted path
 OPTIMISERS = ("adam", "adamw", "sgd", "rmsprop")

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Literal
 
-from fairground.errors import require
-from fairground.spec.settings import LATER, Value
+from fairground.spec import LATER, Value, require
 
 Unit = Literal["radians", "degrees"]
 

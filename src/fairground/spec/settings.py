@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from fairground.errors import require
-from fairground.spec.catalogue import nearest
+from fairground.spec import nearest, require
 
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
 #: what changes a run: values by dotted name, such as {"loss": "triplet", "loss.margin": 0.2}

@@ -5,8 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from fairground.errors import require
-from fairground.spec import PAPER_OF, RunSpec, Value, parse_override
+from fairground.spec import PAPER_OF, RunSpec, Value, parse_override, require
 
 Reading = Literal["text", "code"]
 _FILE = Path(__file__).parents[1] / "papers" / "tables" / "text_and_code.csv"

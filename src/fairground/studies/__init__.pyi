@@ -1,4 +1,15 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.errors import ClusterError
+from fairground.errors import DamageWarning
+from fairground.errors import DataError
+from fairground.errors import DivergedError
+from fairground.errors import FairgroundError
+from fairground.errors import InputError
+from fairground.errors import PictureError
+from fairground.errors import SealError
+from fairground.errors import StoreError
+from fairground.errors import require
+from fairground.errors import require_within
 from fairground.studies.final_runs import FinalRuns
 from fairground.studies.final_runs import WaveStatus
 from fairground.studies.final_runs import finals_of
@@ -63,8 +74,14 @@ from fairground.studies.trials import counts
 from fairground.studies.trials import select
 
 __all__ = [
+    "ClusterError",
+    "DamageWarning",
+    "DataError",
+    "DivergedError",
     "ENDED",
+    "FairgroundError",
     "FinalRuns",
+    "InputError",
     "JOB",
     "JOIN_JOB",
     "JobResult",
@@ -73,6 +90,7 @@ __all__ = [
     "OPENED",
     "OnRecord",
     "PAUSE",
+    "PictureError",
     "PlanRow",
     "Request",
     "Requests",
@@ -82,8 +100,10 @@ __all__ = [
     "SELECTED",
     "Scheduler",
     "Seal",
+    "SealError",
     "Selected",
     "Spawn",
+    "StoreError",
     "StudyFailures",
     "StudyFolder",
     "StudyPlan",
@@ -112,6 +132,8 @@ __all__ = [
     "next_settings",
     "on_bounds",
     "plan_of",
+    "require",
+    "require_within",
     "results_so_far",
     "run_finals",
     "search",

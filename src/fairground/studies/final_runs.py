@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fairground import comparison
-from fairground.errors import DataError
 from fairground.records.record import RunRecord
-from fairground.spec import RunSpec, SeedProcedure, StudyJob, StudySpec, in_unit, jobs_of, name_of
+from fairground.spec import DataError, RunSpec, SeedProcedure, StudyJob, StudySpec, in_unit, jobs_of, name_of
 from fairground.studies import Request, Requests, Scheduler, Seal, with_procedures
 
 

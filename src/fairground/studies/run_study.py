@@ -11,11 +11,10 @@ from pathlib import Path
 from fairground import comparison
 from fairground.records import RunRecord, Store
 from fairground.spec import StudyJob, StudySpec, jobs_of
-from fairground.studies import JOIN_JOB, Seal, Trial, TrialStore, counts, folder_of, join_folds, search
+from fairground.studies import JOB, JOIN_JOB, OnRecord, Scheduler, Seal, folder_of, join_folds, search, with_procedures
 from fairground.studies.executors.executor import Executor
 from fairground.studies.final_runs import WaveStatus, finals_of, run_finals, waves_of
-from fairground.studies.scheduler import JOB, OnRecord, Scheduler, with_procedures
-from fairground.studies.trials import Selected, select
+from fairground.studies.trials import Selected, Trial, TrialStore, counts, select
 
 #: starts an executor of the function named by a dotted path
 Spawn = Callable[[str], Executor]

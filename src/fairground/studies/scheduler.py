@@ -12,11 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar, cast
 
 from fairground import training
-from fairground.errors import StoreError
 from fairground.files import LockedError
-from fairground.records import ChangedError, Clock, RunFolder, RunRecord, Store, locked, newest_checkpoint
-from fairground.records.content import Content, changes_in, content_of, require_unchanged
-from fairground.spec import RunSpec, SearchProcedure, SeedProcedure, method_of, name_of, to_plain
+from fairground.records import Clock, RunFolder, RunRecord, Store, locked, newest_checkpoint
+from fairground.records.content import ChangedError, Content, changes_in, content_of, require_unchanged
+from fairground.spec import RunSpec, SearchProcedure, SeedProcedure, StoreError, method_of, name_of, to_plain
 from fairground.studies.executors.executor import Executor, Outcome
 
 #: trains one spec; named, not imported, so that torch is not

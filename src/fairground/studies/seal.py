@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import product
 
-from fairground.errors import SealError, require
 from fairground.records import AGAIN, RunRecord, Store
 from fairground.records.store import Event
-from fairground.spec import RunSpec, StudyJob, StudySpec, canonical_json, study_hash
+from fairground.spec import RunSpec, SealError, StudyJob, StudySpec, canonical_json, require, study_hash
 from fairground.studies import Selected
 
 SELECTED = "settings selected"

@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairground.errors import DamageWarning, FairgroundError, StoreError, require
 from fairground.files import held, put_away, read_json, read_with_digest, sweep, write_atomically, write_with_digest
-from fairground.records import ChangedError, Content, changes_in
+from fairground.records import ChangedError, Content, DamageWarning, FairgroundError, StoreError, changes_in, require
 from fairground.spec import StudySpec, nearest, study_from_plain, study_hash, to_plain
 
 

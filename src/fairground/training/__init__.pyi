@@ -1,4 +1,15 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.errors import ClusterError
+from fairground.errors import DamageWarning
+from fairground.errors import DataError
+from fairground.errors import DivergedError
+from fairground.errors import FairgroundError
+from fairground.errors import InputError
+from fairground.errors import PictureError
+from fairground.errors import SealError
+from fairground.errors import StoreError
+from fairground.errors import require
+from fairground.errors import require_within
 from fairground.training.adaptation import ALWAYS
 from fairground.training.adaptation import AdaptedModel
 from fairground.training.adaptation import BLOCK
@@ -148,7 +159,11 @@ __all__ = [
     "CHUNK",
     "CachedViews",
     "Checkpoints",
+    "ClusterError",
+    "DamageWarning",
+    "DataError",
     "Diagnosis",
+    "DivergedError",
     "Doctor",
     "EARLY",
     "EVERY",
@@ -160,9 +175,11 @@ __all__ = [
     "ExternalSampler",
     "ExternalTransform",
     "ExternalTrunk",
+    "FairgroundError",
     "FreezeBatchNorm",
     "History",
     "IGNORED",
+    "InputError",
     "InputProfile",
     "IsTime",
     "KEPT",
@@ -179,6 +196,7 @@ __all__ = [
     "Observation",
     "PER_CLASS",
     "PLAIN",
+    "PictureError",
     "ProcessGroup",
     "Progress",
     "ProxyUsage",
@@ -187,6 +205,7 @@ __all__ = [
     "SIGNS",
     "STAGE_BATCH",
     "Schedule",
+    "SealError",
     "SealedRows",
     "ShardTransform",
     "SharedCheckpoints",
@@ -195,6 +214,7 @@ __all__ = [
     "State",
     "Stepper",
     "StoppedError",
+    "StoreError",
     "SyncBatchNorm",
     "Tell",
     "TorchrunGroup",
@@ -252,10 +272,12 @@ __all__ = [
     "rate_factor",
     "read_profile",
     "reopen",
+    "require",
     "require_chunks_alone",
     "require_classes",
     "require_precision",
     "require_weights",
+    "require_within",
     "reset_peak_memory",
     "round_robin",
     "run_job",

@@ -17,10 +17,9 @@ from torch import nn
 
 from fairground import contracts, training
 from fairground.contracts import Dataset, Images, ImageTable, Loss, Miner, SplitRows, Transform
-from fairground.errors import DataError, InputError, require
 from fairground.evaluation.embed import embed_blocks
 from fairground.records import Content, ImagesPrepared, KnownBug, Listener, PretrainedWeights, content_of
-from fairground.spec import OBJECTS, Purpose, canonical_json, child_seed, find, nearest
+from fairground.spec import OBJECTS, DataError, InputError, Purpose, canonical_json, child_seed, find, nearest, require
 from fairground.spec.run_spec import ROOM_OF, ComponentSpec, RunSpec, TrainingSpec
 from fairground.training import Loader, ProcessGroup, Stepper, device_named, half_of, require_chunks_alone
 from fairground.training.embedding_model import EmbeddingModel, InputProfile, n_frozen_stages

@@ -11,9 +11,8 @@ import safetensors
 import safetensors.torch
 from torch import Tensor
 
-from fairground.errors import StoreError, require
 from fairground.files import read_bytes, read_with_digest, write_atomically, write_with_digest
-from fairground.records.run_folder import checkpoints_newest_first
+from fairground.records import StoreError, checkpoints_newest_first, require
 
 #: so that a damaged checkpoint costs a little time and not the run
 KEPT = 2

@@ -5,8 +5,7 @@ from typing import Literal
 
 import torch
 
-from fairground.contracts.trunk_head_transform import Head, Mixing, Preprocessing, Trunk
-from fairground.errors import require
+from fairground.contracts import Head, Mixing, Preprocessing, Trunk, require
 from fairground.training.device import half_of
 
 FreezeBatchNorm = Literal["none", "stats", "stats_and_affine"]

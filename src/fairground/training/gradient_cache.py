@@ -4,8 +4,7 @@ from collections.abc import Callable, Collection
 
 import torch
 
-from fairground.errors import require
-from fairground.training import BATCH_NORMS, set_streams, stream_states
+from fairground.training import BATCH_NORMS, require, set_streams, stream_states
 
 
 def cached_backward(

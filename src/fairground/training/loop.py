@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from fairground.errors import DivergedError
 from fairground.evaluation.metric_scores import metric_named
 from fairground.records import BatchTrained, Clock, EpochEnded, EpochRow, Finding, Listener, MeasuringStarted, Note
-from fairground.spec.run_spec import RunSpec
+from fairground.spec import DivergedError, RunSpec
 from fairground.training import Assembled, Checkpoints, Doctor, History, ProcessGroup, Schedule, Snapshot, start_head
 from fairground.training.device import peak_device_memory, set_streams, stream_states
 from fairground.training.measure import analyse_train, measure

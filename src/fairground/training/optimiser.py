@@ -28,8 +28,7 @@ from typing import Any
 
 import torch
 
-from fairground.errors import InputError, require
-from fairground.spec import OBJECTS, OptimiserSpec, RunSpec, find_outside, nearest
+from fairground.spec import OBJECTS, InputError, OptimiserSpec, RunSpec, find_outside, nearest, require
 from fairground.training.embedding_model import EmbeddingModel
 
 

@@ -16,8 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from fairground.contracts import BatchSampler, Head, Images, Loss, Miner, Pairs, Transform, Triplets, Trunk, Tuples
-from fairground.errors import InputError, require
-from fairground.loading import ObjectDataset, for_each, shrunk_picture
+from fairground.loading import InputError, ObjectDataset, for_each, require, shrunk_picture
 
 #: heights and widths that the width of an outside trunk is looked for with
 _SIDES = (224, 227, 256, 299, 128, 96, 64, 32, 28, 16, 8)

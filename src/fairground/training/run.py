@@ -12,14 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.errors import DivergedError
 from fairground.evaluation import metric_named
 from fairground.files import sweep, write_atomically
-from fairground.records import RunFolder, RunRecord, Score, Selection, SplitName, State, locked, write_arrays
-from fairground.records.content import require_unchanged
-from fairground.records.run_folder import newest_checkpoint
+from fairground.records import RunFolder, locked, newest_checkpoint, require_unchanged, write_arrays
+from fairground.records.record import RunRecord, Score, Selection, SplitName, State
 from fairground.records.training_events import BatchTrained, EpochEnded, Event, Listener, Note
-from fairground.spec import RunSpec, child_seed, method_of, name_of, to_plain
+from fairground.spec import DivergedError, RunSpec, child_seed, method_of, name_of, to_plain
 from fairground.training import ALONE, ProcessGroup, SealedRows, Training, gallery_of
 from fairground.training import device as hardware
 from fairground.training.assemble import assemble

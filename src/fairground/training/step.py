@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 import torch
 
 from fairground import contracts
-from fairground.contracts import Batch, Loss, Miner, Mixing
-from fairground.errors import DivergedError
+from fairground.contracts import Batch, DivergedError, Loss, Miner, Mixing
 from fairground.training import ALONE, EmbeddingModel, ProcessGroup, WeightAverage, cached_backward
 
 

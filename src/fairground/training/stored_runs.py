@@ -9,12 +9,11 @@ import numpy as np
 import torch
 
 from fairground.contracts import Preprocessing
-from fairground.errors import DamageWarning, DataError, StoreError, require
 from fairground.evaluation import concatenate, evaluate_in_detail
 from fairground.evaluation.embed import embed
 from fairground.files import read_json
 from fairground.records import RunFolder, Store, changes_in, newest_checkpoint, read_arrays, stored_spec
-from fairground.spec import ComponentSpec, run_from_plain
+from fairground.spec import ComponentSpec, DamageWarning, DataError, StoreError, require, run_from_plain
 from fairground.training import Checkpoints, InputProfile, SealedRows, device_named, view_of
 from fairground.training.assemble import Assembled, assemble
 from fairground.training.measure import measure

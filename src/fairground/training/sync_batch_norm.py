@@ -6,8 +6,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from fairground.errors import require
-from fairground.training.embedding_model import BATCH_NORMS
+from fairground.training import BATCH_NORMS, require
 
 
 class _AllGather(torch.autograd.Function):

@@ -21,9 +21,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from fairground import training
 from fairground.contracts import Augmentation, Device, Images, Mixing, PlannedTransform, Transform
-from fairground.errors import FairgroundError, require
 from fairground.evaluation.embed import embed
-from fairground.records.run_folder import RunFolder
+from fairground.records import FairgroundError, RunFolder, require
 from fairground.training import Checkpoints, Snapshot, device_named, from_bytes, seed_streams, to_bytes
 
 

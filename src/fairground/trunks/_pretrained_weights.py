@@ -17,9 +17,8 @@ import safetensors.torch
 import torch
 
 from fairground.contracts.trunk_head_transform import PublishedWeights, Trunk, require
-from fairground.errors import InputError, StoreError
 from fairground.files import cache_folder, read_bytes, require_file, write_atomically
-from fairground.spec.catalogue import find, list_names
+from fairground.spec import InputError, StoreError, find, list_names
 
 
 def stripped(name: str) -> str:

@@ -21,8 +21,7 @@ from typing import Any
 import torch
 
 from fairground.contracts.trunk_head_transform import InColour, PhotoTrunk, Pooling, Preprocessing, require
-from fairground.errors import InputError
-from fairground.spec.catalogue import nearest
+from fairground.spec import InputError, nearest
 from fairground.trunks._pretrained_weights import fingerprint_of, load_weights
 
 #: the modules that end a network's features, in the order they run; the first chain that a network has is cut

@@ -18,9 +18,8 @@ import numpy as np
 
 from fairground.comparison import LEVEL, Interval, t_interval
 from fairground.records import grouped
-from fairground.reporting import UNFAIR, Method, axis_of, factor_of, shorten, side_of, signed
-from fairground.reporting.drawing import SOLID, Bar, Line, Panel, Points, panels
-from fairground.reporting.figure import FigureInputs, ReportFigure
+from fairground.reporting import SOLID, UNFAIR, Bar, Line, Method, Panel, Points, panels, shorten
+from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, factor_of, side_of, signed
 from fairground.spec import ROOM_OF, differing
 
 PAGE_ORDER = {"effects": 28, "distributions": 30}

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.errors import DataError
-from fairground.records import RunFolder
+from fairground.records import DataError, RunFolder
 from fairground.reporting import FigureInputs, ReportFigure, arrays_in, leave_out, shorten, squeeze
 from fairground.reporting.drawing import N_SERIES, Panel, Points, panels
 

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any, Literal, NamedTuple, Self, get_args
 
-from fairground.errors import FairgroundError, InputError, StoreError, require
-from fairground.spec.catalogue import nearest
+from fairground.spec import FairgroundError, InputError, StoreError, nearest, require
 
 Argument = Mapping[str, Any]
 Watch = Callable[[Mapping[str, Any]], None]

@@ -12,8 +12,7 @@ import ray
 from ray.util.queue import Queue
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from fairground.errors import ClusterError, InputError, require
-from fairground.records.provenance import code_version
+from fairground.records import ClusterError, InputError, code_version, require
 from fairground.studies.executors.executor import Order, Outcome
 from fairground.studies.executors.retries import WorkerExecutor, perform_on_node
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fairground.errors import StoreError, require
-from fairground.records.provenance import code_version
+from fairground.records import StoreError, code_version, require
 from fairground.studies.executors.executor import Executor, Order, Outcome, Watch, environment_of, perform
 
 

@@ -17,9 +17,8 @@ import submitit
 from submitit.core.utils import DelayedSubmission, FailedJobError, UncompletedJobError
 from submitit.local.local import LOCAL_REQUEUE_RETURN_CODE
 
-from fairground.errors import ClusterError, require
 from fairground.records.provenance import code_version
-from fairground.spec.settings import parse_overrides
+from fairground.spec import ClusterError, parse_overrides, require
 from fairground.studies.executors.executor import Order, Outcome
 from fairground.studies.executors.retries import WorkerExecutor, perform_on_node
 
