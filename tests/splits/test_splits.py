@@ -299,7 +299,7 @@ def test_parts_cover_everything_and_share_no_class(n_classes, n_folds, data):
 def test_refusals_of_mlrcs_folds():
     with pytest.raises(InputError, match=r"mlrc_folds.fold must be in 0..3 for 4 folds; got 4"):
         MlrcFoldsSplit(fold=4)
-    with pytest.raises(InputError, match=r"mlrc_folds.n_folds must be 2 or more; got 1"):
+    with pytest.raises(InputError, match=r"mlrc_folds.n_folds must be at least 2; got 1"):
         MlrcFoldsSplit(n_folds=1)
     with pytest.raises(DataError, match=r"mlrc_folds.n_folds = 4 needs 8 classes or more; there are 7"):
         MlrcFoldsSplit().parts(table_of(np.arange(7)))

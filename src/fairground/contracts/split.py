@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from fairground.contracts import DataError, ImageTable, require
+from fairground.contracts import DataError, ImageTable, Part, require
 
 #: what the files of these parts need beside what is defined here
 __all__ = ["DataError", "ImageTable", "Split", "require"]
@@ -54,7 +54,7 @@ class SplitRows:
         return (*closed, vacuous) if is_vacuous else closed
 
 
-class Split(ABC):
+class Split(Part, ABC):
     """Divides a table into parts; draws nothing at random beyond what its settings say."""
 
     def parts(self, table: ImageTable) -> SplitRows:

@@ -4,8 +4,7 @@ import hashlib
 
 import numpy as np
 
-from fairground.contracts.dataset import DataError, ImageTable, require
-from fairground.contracts.split import SplitRows
+from fairground.contracts.split import DataError, ImageTable, SplitRows, require
 
 
 def class_halves(table: ImageTable) -> tuple[np.ndarray, np.ndarray]:

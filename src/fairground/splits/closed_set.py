@@ -14,20 +14,18 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.dataset import ImageTable, require
-from fairground.contracts.split import Split, SplitRows
+from fairground.contracts.split import ImageTable, Split, SplitRows, require
 from fairground.splits._halves import rows_by_draw
 
 
 class ClosedSetSplit(Split):
     """`validation` and `test` are the fractions of each class that validate and test."""
 
+    bounds = {"validation": "[0, 1)", "test": "(0, 1)", "seed": "[0, inf)"}
+
     def __init__(self, *, validation: float = 0.2, test: float = 0.2, seed: int = 0) -> None:
-        require(0 <= validation < 1, f"closed_set.validation must be 0 or more and below 1; got {validation}")
-        require(0 < test < 1, f"closed_set.test must be above 0 and below 1; got {test}")
         refusal = "closed_set.validation + closed_set.test must be below 1, so that something trains"
         require(validation + test < 1, f"{refusal}; got {validation} + {test}")
-        require(seed >= 0, f"closed_set.seed must be 0 or more; got {seed}")
         self.validation, self.test, self.seed = validation, test, seed
 
     def divide(self, table: ImageTable) -> SplitRows:

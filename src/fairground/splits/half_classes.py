@@ -15,8 +15,7 @@ Departures from the paper
     own seeds, and no library's random numbers can move a class.
 """
 
-from fairground.contracts.dataset import ImageTable, require
-from fairground.contracts.split import Split, SplitRows
+from fairground.contracts.split import ImageTable, Split, SplitRows
 from fairground.splits._halves import class_halves, classes_by_draw, validated_by_draw
 
 
@@ -27,9 +26,9 @@ class HalfClassesSplit(Split):
     selects.
     """
 
+    bounds = {"validation": "[0, 1)", "seed": "[0, inf)"}
+
     def __init__(self, *, validation: float = 0.2, seed: int = 0) -> None:
-        require(0 <= validation < 1, f"half_classes.validation must be 0 or more and below 1; got {validation}")
-        require(seed >= 0, f"half_classes.seed must be 0 or more; got {seed}")
         self.validation, self.seed = validation, seed
 
     def divide(self, table: ImageTable) -> SplitRows:

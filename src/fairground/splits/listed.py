@@ -16,8 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.contracts.dataset import DataError, ImageTable, require
-from fairground.contracts.split import Split, SplitRows
+from fairground.contracts.split import DataError, ImageTable, Split, SplitRows, require
 from fairground.loading import held_out, parts_from_words, read_columns
 from fairground.splits._halves import classes_by_draw, rows_by_draw
 
@@ -29,9 +28,9 @@ class ListedSplit(Split):
     training images of each class in a `closed_set`. Another `seed` chooses others.
     """
 
+    bounds = {"validation": "[0, 1)", "seed": "[0, inf)"}
+
     def __init__(self, *, file: str = "", closed_set: bool = False, validation: float = 0.2, seed: int = 0) -> None:
-        require(0 <= validation < 1, f"listed.validation must be 0 or more and below 1; got {validation}")
-        require(seed >= 0, f"listed.seed must be 0 or more; got {seed}")
         self.file, self.closed_set, self.validation, self.seed = file, closed_set, validation, seed
 
     def divide(self, table: ImageTable) -> SplitRows:

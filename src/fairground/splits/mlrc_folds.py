@@ -18,15 +18,15 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.dataset import DataError, ImageTable, require
-from fairground.contracts.split import Split, SplitRows
+from fairground.contracts.split import DataError, ImageTable, Split, SplitRows, require
 
 
 class MlrcFoldsSplit(Split):
     """`fold` is 0..3 for the paper's `n_folds` of 4."""
 
+    bounds = {"n_folds": "[2, inf)"}
+
     def __init__(self, *, fold: int = 0, n_folds: int = 4) -> None:
-        require(n_folds >= 2, f"mlrc_folds.n_folds must be 2 or more; got {n_folds}")
         require(0 <= fold < n_folds, f"mlrc_folds.fold must be in 0..{n_folds - 1} for {n_folds} folds; got {fold}")
         self.fold, self.n_folds = fold, n_folds
 

@@ -17,17 +17,16 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.dataset import DataError, ImageTable, require
-from fairground.contracts.split import Split, SplitRows
+from fairground.contracts.split import DataError, ImageTable, Split, SplitRows, require
 from fairground.splits._halves import class_halves, classes_by_draw, validated_by_draw
 
 
 class RandomHalvesSplit(Split):
     """`validation` is the fraction of the seen classes that validates; another `seed` draws other halves."""
 
+    bounds = {"validation": "[0, 1)", "seed": "[0, inf)"}
+
     def __init__(self, *, validation: float = 0.2, seed: int = 0) -> None:
-        require(0 <= validation < 1, f"random_halves.validation must be 0 or more and below 1; got {validation}")
-        require(seed >= 0, f"random_halves.seed must be 0 or more; got {seed}")
         self.validation, self.seed = validation, seed
 
     def divide(self, table: ImageTable) -> SplitRows:

@@ -15,16 +15,16 @@ Departures from the paper
 
 import numpy as np
 
-from fairground.contracts.dataset import DataError, ImageTable, require
-from fairground.contracts.split import Split, SplitRows
+from fairground.contracts.split import DataError, ImageTable, Split, SplitRows, require
 from fairground.splits._halves import class_halves, rows_to_learn
 
 
 class RothValidationSplit(Split):
     """`train` is the fraction of the seen classes that trains."""
 
+    bounds = {"train": "(0, 1)"}
+
     def __init__(self, *, train: float = 0.8) -> None:
-        require(0 < train < 1, f"roth_validation.train must be above 0 and below 1; got {train}")
         self.train = train
 
     def divide(self, table: ImageTable) -> SplitRows:
