@@ -7,8 +7,9 @@ import pytest
 from fairground.errors import InputError
 from fairground.papers.published_numbers import PublishedRow, published_rows
 from fairground.spec import LOSS_RATE, UNSAID, StudyJob, catalogue, declared, jobs_of, settings_of, study_hash, to_plain
+from fairground.spec.grid_search import grid_of
 from fairground.spec.load_study_spec import load_study, read_range, study_from_plain, study_names
-from fairground.spec.search_ranges import Choice, Integer, LogReal, Real, grid_of, range_for
+from fairground.spec.search_ranges import Choice, Integer, LogReal, Real, range_for
 
 SMALL = """
 protocol = "laptop"

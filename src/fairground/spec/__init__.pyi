@@ -35,6 +35,7 @@ from fairground.spec.declarations import check_settings
 from fairground.spec.declarations import declared
 from fairground.spec.declarations import reference_of
 from fairground.spec.declarations import settings_of
+from fairground.spec.grid_search import grid_of
 from fairground.spec.load_run_spec import COMMAND_LINE
 from fairground.spec.load_run_spec import DEFAULT_PROTOCOL
 from fairground.spec.load_run_spec import UNSAID
@@ -96,7 +97,6 @@ from fairground.spec.search_ranges import Real
 from fairground.spec.search_ranges import Unit
 from fairground.spec.search_ranges import contains
 from fairground.spec.search_ranges import end_of
-from fairground.spec.search_ranges import grid_of
 from fairground.spec.search_ranges import range_for
 from fairground.spec.search_ranges import range_from_plain
 from fairground.spec.search_ranges import rounded

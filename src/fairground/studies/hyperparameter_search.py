@@ -14,8 +14,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Literal
 
 from fairground.records.record import RunRecord
-from fairground.spec import SearchProcedure, StudyJob, Value, name_of
-from fairground.spec.search_ranges import Choice, Integer, LogReal, Range, Real, grid_of, rounded, value_at
+from fairground.spec import Choice, Integer, LogReal, Range, Real, SearchProcedure, StudyJob, Value, grid_of, name_of
+from fairground.spec.search_ranges import rounded, value_at
 from fairground.studies import Request, Requests, Trial, TrialState, TrialStore, is_hopeless
 
 if TYPE_CHECKING:
