@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fairground import comparison, records, reporting
 from fairground.commands import HOME, Answer, Home, aligned, home_argument
-from fairground.spec import OWN_DATA, ROOMS, data_name, list_room, method_name, protocol_names
+from fairground.spec import ROOMS, list_room, protocol_names
 
 
 def list_things(
@@ -38,8 +38,7 @@ def list_runs(home: Home = HOME) -> Answer:
 
     Examples: fairground runs · fairground runs list
     """
-    store = records.Store(home)
-    runs = {run.name: run for run in store.summaries()}
+    runs = {run.name: run for run in records.Store(home).summaries()}
     others = records.folder_names(home) - runs.keys()
     states: dict[str, str] = {name: "unfinished" for name in others if (home / "runs" / name / "spec.json").exists()}
     states |= dict.fromkeys(records.changes(home, others), "damaged")
@@ -48,19 +47,14 @@ def list_runs(home: Home = HOME) -> Answer:
     def lines() -> Iterator[str]:
         if not states:
             yield f"no runs in {home} yet; `fairground train` makes one, --home names another directory"
-        # Of a user's own data, the list names the data set and what the method does not train; else columns say enough.
-        own = [kind for kind in OWN_DATA if kind in {run.dataset for run in runs.values()}]
-        specs = store.specs_of(own) if own else {}
         rows = []
         for name, state in states.items():
             if name not in runs:
                 rows.append([name, state, f"continue with: fairground resume {name}{home_argument(home)}"])
                 continue
-            run, spec = runs[name], specs.get(name)
-            method = " ".join(part for part in (run.loss, run.miner) if part) if spec is None else method_name(spec)
-            data = run.dataset or "" if spec is None else data_name(spec["data"])
+            run = runs[name]
             score = "" if run.score is None else f"test {run.metric} {reporting.with_unit(run.metric, run.score)}"
-            rows.append([name, state, method, data, f"seed {run.seed}", score])
+            rows.append([name, state, run.title, run.data, f"seed {run.seed}", score])
         yield from aligned(rows)
 
     return Answer(states, lines())

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 
 from fairground.files import append_line, parse_with_digest, read_bytes, read_text, write_with_digest, writing
 from fairground.records import Outcome, RunFolder, folder_names, locked, outcome_of, resolved
-from fairground.records.record import RunRecord, SplitName, State, grouped
-from fairground.spec import DamageWarning, StoreError, canonical_json, nearest, require
+from fairground.records.record import RunRecord, State, grouped
+from fairground.spec import DamageWarning, StoreError, data_name, method_name, require
 
 EVENTS = "events.jsonl"
 #: the event of a run or a study that starts from the beginning
@@ -31,21 +31,16 @@ AGAIN = "begun again"
 _USUAL_METRIC = "map@r"
 _CHUNK = 500
 FILE_NAME = "index.sqlite"
-#: raised whenever the tables change: an index of another layout is rebuilt
-_LAYOUT = 1
-#: `changed` is the time of change of the record's file: the order of records, and whether a row is up to date;
-#: `json` is the file's whole content, apart from the columns that are searched
-_TABLES = f"""
+#: `changed` is the time of change of the record's file: the order of records, and whether a row is up to date; `json`
+#: is the whole file. If the columns of `listed` change, so must its name: an index of another layout may be there
+_TABLES = """
     BEGIN IMMEDIATE;
-    CREATE TABLE IF NOT EXISTS record (
-        name TEXT PRIMARY KEY, changed INTEGER NOT NULL,
-        method TEXT NOT NULL, state TEXT NOT NULL, protocol TEXT, dataset TEXT, loss TEXT, miner TEXT, seed INTEGER,
-        scores TEXT NOT NULL);
+    CREATE TABLE IF NOT EXISTS listed (
+        name TEXT PRIMARY KEY, changed INTEGER NOT NULL, method TEXT NOT NULL, state TEXT NOT NULL, protocol TEXT,
+        dataset TEXT, loss TEXT, seed INTEGER, title TEXT, data TEXT, metric TEXT, score REAL);
     CREATE TABLE IF NOT EXISTS body (name TEXT PRIMARY KEY, json BLOB NOT NULL);
-    PRAGMA user_version = {_LAYOUT};
     COMMIT;
 """
-_LAYOUT_FOUND = "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_user_version"
 
 
 class Filters(TypedDict, total=False):
@@ -72,15 +67,12 @@ class Event:
 
 
 class RunSummary(NamedTuple):
-    """What a list shows of a run; `score` is the value of `metric`, or None."""
+    """What a list shows of a run; `score` is its test score by the `metric` that selected it, or None."""
 
     name: str
-    method: str
     state: State
-    protocol: str | None
-    dataset: str | None
-    loss: str | None
-    miner: str | None
+    title: str
+    data: str
     seed: int | None
     metric: str
     score: float | None
@@ -94,54 +86,51 @@ class _Index:
         self._memory: sqlite3.Connection | None = None
         self._one_at_a_time = threading.Lock()
 
-    def rows(self, query: str, values: Iterable[object] = (), *, names: Collection[str] | None = None) -> list[tuple]:
+    def rows(self, query: str, values: Sequence[object], *, names: Collection[str] | None = None) -> list[tuple]:
         """Bring the rows of all runs, or those of `names`, up to date and answer a query."""
         if not (self._root / "runs").is_dir():
             return []
-        values = tuple(values)
-
-        def answer(db: sqlite3.Connection) -> list[tuple]:
-            version, n_tables = db.execute(_LAYOUT_FOUND).fetchone()
-            if n_tables and version != _LAYOUT:
-                raise sqlite3.DatabaseError("another layout")
-            if not n_tables:
-                db.executescript(_TABLES)
-            self._refresh(db, names)
-            return db.execute(query, values).fetchall()
-
-        def answer_from_file() -> list[tuple]:
-            # One connection per question: SQLite's locks do not survive a fork.
-            with closing(sqlite3.connect(self._path, timeout=self._patience, isolation_level=None)) as db:
-                db.execute("PRAGMA synchronous = NORMAL")
-                return answer(db)
-
         with self._one_at_a_time:
             if self._memory is None:
                 try:
-                    try:
-                        return answer_from_file()
-                    except sqlite3.OperationalError:  # locked, read-only, full
-                        raise
-                    except sqlite3.DatabaseError:  # damaged, not a database, of another layout
-                        self._path.unlink(missing_ok=True)
-                        return answer_from_file()
+                    return self._rows_of_file(query, values, names)
                 except (sqlite3.Error, OSError) as error:
                     sentence = f"{self._path} cannot be used ({error}); reading every record"
                     warnings.warn(sentence, DamageWarning, stacklevel=4)
                     self._memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-            return answer(self._memory)
+            return self._rows_of(self._memory, query, values, names)
+
+    def _rows_of_file(self, *asked: Any, is_new: bool = False) -> list[tuple]:
+        try:
+            # One connection per question: SQLite's locks do not survive a fork.
+            with closing(sqlite3.connect(self._path, timeout=self._patience, isolation_level=None)) as db:
+                db.execute("PRAGMA synchronous = NORMAL")
+                return self._rows_of(db, *asked)
+        except sqlite3.DatabaseError as error:
+            if is_new or isinstance(error, sqlite3.OperationalError):  # locked, read-only, full
+                raise
+            self._path.unlink(missing_ok=True)  # damaged, or not a database
+            return self._rows_of_file(*asked, is_new=True)
+
+    def _rows_of(
+        self, db: sqlite3.Connection, query: str, values: Sequence[object], names: Collection[str] | None
+    ) -> list[tuple]:
+        if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'listed'").fetchone() is None:
+            db.executescript(_TABLES)
+        self._refresh(db, names)
+        return db.execute(query, values).fetchall()
 
     def _refresh(self, db: sqlite3.Connection, names: Collection[str] | None) -> None:
         found = changes(self._root, names)
         condition = "true" if names is None else f"name IN ({', '.join('?' * len(names))})"
-        known = dict(db.execute(f"SELECT name, changed FROM record WHERE {condition}", tuple(names or ())))
+        known = dict(db.execute(f"SELECT name, changed FROM listed WHERE {condition}", tuple(names or ())))
         stale = sorted((changed, name) for name, changed in found.items() if known.get(name) != changed)
         outdated = [*(known.keys() - found.keys()), *(name for _, name in stale)]
         if not outdated:
             return
         db.execute("BEGIN IMMEDIATE")
         try:
-            db.executemany("DELETE FROM record WHERE name = ?", [(name,) for name in outdated])
+            db.executemany("DELETE FROM listed WHERE name = ?", [(name,) for name in outdated])
             db.executemany("DELETE FROM body WHERE name = ?", [(name,) for name in outdated])
             for changed, name in stale:
                 self._put(db, name, changed)
@@ -161,14 +150,11 @@ class _Index:
             warnings.warn(f"{error}; the record is left out", DamageWarning, stacklevel=2)
             return
         spec: Mapping[str, Any] = record.spec
-        parts = ((spec.get(key) or {}).get("name") for key in ("data", "loss", "miner"))
+        parts = ((spec.get(key) or {}).get("name") for key in ("data", "loss"))
+        metric = _USUAL_METRIC if record.selection is None else record.selection.metric
         values = [name, changed, record.method, record.state, spec.get("protocol"), *parts, spec.get("seed")]
-        # By split and metric; of two scores with one name the first counts.
-        scores: dict[str, Any] = {"selected_by": record.selection and record.selection.metric}
-        for score in record.scores:
-            scores.setdefault(score.split, {}).setdefault(score.metric, score.value)
-        values.append(canonical_json(scores))
-        db.execute(f"INSERT INTO record VALUES ({', '.join('?' * len(values))})", values)
+        values += [method_name(spec), data_name(spec.get("data")), metric, record.score(metric)]
+        db.execute(f"INSERT INTO listed VALUES ({', '.join('?' * len(values))})", values)
         db.execute("INSERT INTO body VALUES (?, ?)", (name, data))
 
 
@@ -267,29 +253,9 @@ class Store:
                 if name in texts:
                     yield RunRecord.from_plain(json.loads(texts[name])["body"])
 
-    def summaries(
-        self, metric: str | None = None, split: SplitName = "test", **filters: Unpack[Filters]
-    ) -> list[RunSummary]:
-        """Return what a list shows of the runs that match, in the order they were stored, without reading records.
-
-        The score is that of `metric`, by default of the metric that selected each run.
-        """
-        columns = "name, method, state, protocol, dataset, loss, miner, seed, scores"
-        found = []
-        for *values, text in self._rows(columns, filters):
-            scores = json.loads(text)
-            shown = metric or scores["selected_by"] or _USUAL_METRIC
-            found.append(RunSummary._make((*values, shown, scores.get(split, {}).get(shown))))
-        return found
-
-    def specs_of(self, kinds: Sequence[str]) -> dict[str, Any]:
-        """Return the specs of the runs on data sets of these kinds, by the names of the runs."""
-        rows = self._index.rows(
-            f"""SELECT name, json_extract(json, '$.body.spec') FROM record JOIN body USING (name)
-                WHERE dataset IN ({", ".join("?" * len(kinds))}) ORDER BY changed, name""",
-            kinds,
-        )
-        return {name: json.loads(spec) for name, spec in rows}
+    def summaries(self, **filters: Unpack[Filters]) -> list[RunSummary]:
+        """Return what a list shows of the runs that match, in the order they were stored, without reading records."""
+        return [RunSummary._make(row) for row in self._rows(", ".join(RunSummary._fields), filters)]
 
     def note_event(self, kind: str, run: str | None = None, detail: str = "") -> None:
         """Append an event; it is on the disk when this returns."""
@@ -322,14 +288,10 @@ class Store:
             return None
 
     def _rows(self, columns: str, filters: Filters) -> list[tuple]:
-        known = Filters.__annotations__
-        for key in filters:
-            hint = f"{nearest(key, known)} Use {', '.join(known)}."
-            require(key in known, f"records cannot be searched by '{key}'.{hint}")
         condition = " AND ".join(["true", *(f"{key} = ?" for key in filters)])
-        query = f"SELECT {columns} FROM record WHERE {condition} ORDER BY changed, name"
+        query = f"SELECT {columns} FROM listed WHERE {condition} ORDER BY changed, name"
         names = [filters["name"]] if "name" in filters else None
-        return self._index.rows(query, filters.values(), names=names)
+        return self._index.rows(query, tuple(filters.values()), names=names)
 
 
 def _write(path: Path, record: RunRecord) -> None:
