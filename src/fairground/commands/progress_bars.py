@@ -1,4 +1,4 @@
-"""What a person sees during a long command: bars in a terminal, lines elsewhere, nothing when quiet."""
+"""What a person sees during a long command: progress bars in a terminal, lines elsewhere, nothing when quiet."""
 
 import sys
 import time
@@ -157,14 +157,14 @@ def study_progress(
             ended = "  ".join([record.name, *_outcome(record, metric, signs)])
             print(f"run {next(numbers)} of {most}{total}  {ended}", file=sys.stderr)
 
-        yield lambda event: _worker_loss(event, partial(print, file=sys.stderr)), end_line
+        yield lambda event: _say_note(event, partial(print, file=sys.stderr)), end_line
         return
     tasks: dict[str, TaskID] = {}
     with _bar("", narrow=10, description=34, after="{task.fields[status]}") as bar:
         overall = bar.add_task("runs, at most" if is_most else "runs", total=total, status="")
 
         def watch(event: Mapping[str, Any]) -> None:
-            _worker_loss(event, bar.console.print)
+            _say_note(event, bar.console.print)
             if event.get("kind") != "batch":
                 return
             run = event["run"]
@@ -201,11 +201,9 @@ def _outcome(record: "records.RunRecord", metric: str, known_signs: set[str]) ->
     return f"{loss['name']} seed {record.spec['seed']}{fold}", f"{ended}{signs}"
 
 
-def _worker_loss(event: Mapping[str, Any], say: Callable[[str], None]) -> None:
-    if event.get("kind") == "note":
+def _say_note(event: Mapping[str, Any], say: Callable[[str], None]) -> None:
+    if "note" in event:
         say(event["note"])
-    if "worker_died" in event:
-        say(f"a worker died ({event['worker_died']}); the next free worker continues its run")
 
 
 @contextmanager

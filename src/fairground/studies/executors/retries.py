@@ -1,4 +1,4 @@
-"""Jobs given to workers that may be lost or elsewhere: how often a job is tried again, and what a node needs."""
+"""Jobs whose workers may die or be elsewhere: how often a job is tried again, what the user hears of it."""
 
 import os
 from abc import abstractmethod
@@ -31,14 +31,17 @@ class WorkerExecutor(Executor):
         while True:
             worker, end = self._wait()
             order = self._running.pop(worker)
-            if isinstance(end, str) and order.attempt <= self._retries:
+            is_tried_again = isinstance(end, str) and order.attempt <= self._retries
+            if is_tried_again:
                 self._waiting.appendleft(order._replace(attempt=order.attempt + 1))
             # At once: the caller may be busy with this outcome for a while.
             self._launch()
             if isinstance(end, Outcome):
                 return replace(end, attempts=order.attempt)
-            self._watch({"kind": "worker_died", "worker_died": end, "attempt": order.attempt, "run": order.job_id})
-            if order.attempt > self._retries:
+            then = "the next free worker continues its run" if is_tried_again else "its run is given up"
+            told = {"kind": "worker_died", "worker_died": end, "attempt": order.attempt, "run": order.job_id}
+            self._watch({**told, "note": f"a worker died ({end}); {then}"})
+            if not is_tried_again:
                 complaint = f"the worker process died {order.attempt} times over this job, last: {end}"
                 return Outcome(job_id=order.job_id, failure=complaint, attempts=order.attempt)
 
