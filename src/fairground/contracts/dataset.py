@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
+from fairground.contracts.part import Part
 from fairground.errors import DataError, require
 
 #: what the files of these parts need beside what is defined here
@@ -99,7 +100,7 @@ class ImageTable:
         require(are_together, "is_query and is_gallery must be given together", DataError)
 
 
-class Dataset(ABC):
+class Dataset(Part, ABC):
     """Knows where its images are. The constructor checks settings; `load` reads."""
 
     def version(self) -> tuple[str | int, ...] | None:

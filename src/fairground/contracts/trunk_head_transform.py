@@ -223,7 +223,7 @@ class Augmentation:
     make: Callable[[slice], torch.Tensor]
 
 
-class Transform(ABC):
+class Transform(Part, ABC):
     """Images by row to the trunk's input: `train` augments with the generator given, `evaluate` never does.
 
     A constructor may ask for the trunk's `preprocessing` by name. `plan` and `evaluate` return images on the device

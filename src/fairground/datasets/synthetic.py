@@ -23,6 +23,11 @@ class SyntheticDataset(Dataset):
     classes are dealt out to that many super-classes in turn.
     """
 
+    bounds = {
+        **{"n_classes": "[2, inf)", "per_class": "[1, inf)", "size": "[4, inf)", "channels": "[1, inf)"},
+        **{"noise": "[0, inf)", "shift": "[0, inf)", "imbalance": "[1, inf)", "super_classes": "[0, inf)"},
+    }
+
     def __init__(
         self,
         *,
@@ -37,22 +42,11 @@ class SyntheticDataset(Dataset):
         super_classes: int = 0,
         seed: int = 0,
     ) -> None:
-        require(n_classes >= 2, f"synthetic.n_classes must be 2 or more, one for each half; got {n_classes}")
-        require(per_class >= 1, f"synthetic.per_class must be 1 or more; got {per_class}")
-        require(size >= 4, f"synthetic.size must be 4 or more, so that a pattern fits; got {size}")
-        require(channels >= 1, f"synthetic.channels must be 1 or more; got {channels}")
-        require(noise >= 0, f"synthetic.noise must be 0 or more; got {noise}")
-        require(shift >= 0, f"synthetic.shift must be 0 or more; got {shift}")
-        require(imbalance >= 1, f"synthetic.imbalance must be 1 (equal classes) or more; got {imbalance}")
         refusal = f"synthetic.lone_classes must be in 0..{n_classes // 2}, the classes of a half; got {lone_classes}"
         require(0 <= lone_classes <= n_classes // 2, refusal)
-        require(super_classes >= 0, f"synthetic.super_classes must be 0 (none) or more; got {super_classes}")
-        self.n_classes, self.per_class = n_classes, per_class
-        self.super_classes = super_classes
-        self.size, self.channels = size, channels
-        self.noise, self.shift = noise, shift
-        self.imbalance, self.lone_classes = imbalance, lone_classes
-        self.seed = seed
+        self.n_classes, self.per_class, self.super_classes = n_classes, per_class, super_classes
+        self.size, self.channels, self.noise, self.shift = size, channels, noise, shift
+        self.imbalance, self.lone_classes, self.seed = imbalance, lone_classes, seed
 
     def version(self) -> tuple[str | int, ...]:
         return ()

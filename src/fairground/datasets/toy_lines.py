@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from fairground.contracts.dataset import Dataset, ImageTable, require
+from fairground.contracts.dataset import Dataset, ImageTable
 from fairground.loading.image_dataset import FeatureRows
 
 #: from (x, y) to (x, y)
@@ -41,11 +41,11 @@ _N_PLACES = 100
 class ToyLinesDataset(Dataset):
     """`lines` says which of the two; `per_class` points of each line, drawn with `seed`."""
 
+    bounds = {"per_class": "[2, 100]"}
+
     def __init__(
         self, *, lines: Literal["diagonal", "vertical"] = "diagonal", per_class: int = 15, seed: int = 0
     ) -> None:
-        require(lines in LINES, f"toy_lines.lines must be one of {', '.join(LINES)}; got '{lines}'")
-        require(2 <= per_class <= _N_PLACES, f"toy_lines.per_class must be in [2, {_N_PLACES}]; got {per_class}")
         self.lines, self.per_class, self.seed = lines, per_class, seed
 
     def load(self) -> ImageTable:

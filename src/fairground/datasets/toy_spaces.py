@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from fairground.contracts.dataset import Dataset, ImageTable, require
+from fairground.contracts.dataset import Dataset, ImageTable
 from fairground.loading.image_dataset import FeatureRows
 
 #: left, bottom, width and height of every piece of the two classes
@@ -40,11 +40,11 @@ _COPIES = ("train", "validation", "test")
 class ToySpacesDataset(Dataset):
     """`space` is one of the three; `per_class` points of each class, drawn with `seed`."""
 
+    bounds = {"per_class": "[8, inf)"}
+
     def __init__(
         self, *, space: Literal["stripes", "blocks", "bands"] = "bands", per_class: int = 400, seed: int = 0
     ) -> None:
-        require(space in _SPACES, f"toy_spaces.space must be one of {', '.join(_SPACES)}; got '{space}'")
-        require(per_class >= 8, f"toy_spaces.per_class must be 8 or more, two for each piece; got {per_class}")
         self.space, self.per_class, self.seed = space, per_class, seed
 
     def load(self) -> ImageTable:

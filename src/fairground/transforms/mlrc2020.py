@@ -19,6 +19,8 @@ from fairground.loading import transform_steps as steps
 class Mlrc2020Transform(steps.PhotographTransform):
     """`side` of the square the network sees; `smallest_area` is the least share of the image a training crop covers."""
 
+    bounds = {"smallest_area": "(0, 1]", "narrowest": "(0, inf)", "flip": "[0, 1]"}
+
     def __init__(
         self,
         *,
@@ -31,9 +33,6 @@ class Mlrc2020Transform(steps.PhotographTransform):
         flip: float = 0.5,
     ) -> None:
         super().__init__(preprocessing, side, shorter_side)
-        require(0 < smallest_area <= 1, f"mlrc2020.smallest_area must be in (0, 1]; got {smallest_area}")
-        refusal = f"mlrc2020.narrowest must be in (0, mlrc2020.widest]; got {narrowest}, {widest}"
-        require(0 < narrowest <= widest, refusal)
-        require(0 <= flip <= 1, f"mlrc2020.flip must be a probability in [0, 1]; got {flip}")
+        require(narrowest <= widest, f"mlrc2020.narrowest must be in (0, mlrc2020.widest]; got {narrowest}, {widest}")
         self.area, self.ratio, self.flip = (smallest_area, 1.0), (narrowest, widest), flip
         self.resized = shorter_side

@@ -20,6 +20,11 @@ from fairground.loading import transform_steps as steps
 class PhotographsTransform(steps.PhotographTransform):
     """`gray` and `flip` are probabilities; `brightness`, `contrast`, `saturation` and `hue` are amounts, 0 for none."""
 
+    bounds = {
+        **{"smallest_area": "(0, 1]", "narrowest": "(0, inf)", "gray": "[0, 1]", "flip": "[0, 1]", "hue": "[0, 0.5]"},
+        **{"brightness": "[0, inf)", "contrast": "[0, inf)", "saturation": "[0, inf)"},
+    }
+
     def __init__(
         self,
         *,
@@ -38,14 +43,8 @@ class PhotographsTransform(steps.PhotographTransform):
         flip: float = 0.5,
     ) -> None:
         super().__init__(preprocessing, side, shorter_side)
-        require(0 < smallest_area <= 1, f"photographs.smallest_area must be in (0, 1]; got {smallest_area}")
         refusal = f"photographs.narrowest must be in (0, photographs.widest]; got {narrowest} and {widest}"
-        require(0 < narrowest <= widest, refusal)
-        require(0 <= flip <= 1, f"photographs.flip must be a probability in [0, 1]; got {flip}")
+        require(narrowest <= widest, refusal)
         self.area, self.ratio, self.flip = (smallest_area, 1.0), (narrowest, widest), flip
-        require(0 <= gray <= 1, f"photographs.gray must be a probability in [0, 1]; got {gray}")
-        for name, value in (("brightness", brightness), ("contrast", contrast), ("saturation", saturation)):
-            require(value >= 0, f"photographs.{name} must be at least 0; got {value}")
-        require(0 <= hue <= 0.5, f"photographs.hue must be in [0, 0.5] of the circle; got {hue}")
         self.resized = shorter_side if resize_first else None
         self.gray, self.colours = gray, (brightness, contrast, saturation, hue)

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 import torch
 
-from fairground.contracts.trunk_head_transform import Preprocessing, require
+from fairground.contracts.trunk_head_transform import Preprocessing
 from fairground.loading import transform_steps as steps
 
 
@@ -37,8 +37,6 @@ class Roth2020Transform(steps.PhotographTransform):
         side: int = 0,
         shorter_side: int = 256,
     ) -> None:
-        known = ("base", "red", "big", "adv")
-        require(variant in known, f"roth2020.variant must be one of {', '.join(known)}; got {variant!r}")
         side = side or (256 if variant == "big" else 224)
         super().__init__(preprocessing, side, shorter_side)
         self.variant = variant

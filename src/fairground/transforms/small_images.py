@@ -16,12 +16,17 @@ import math
 import numpy as np
 import torch
 
-from fairground.contracts.trunk_head_transform import Augmentation, Device, Images, PlannedTransform, require
+from fairground.contracts.trunk_head_transform import Augmentation, Device, Images, PlannedTransform
 from fairground.loading.transform_steps import to_device
 
 
 class SmallImagesTransform(PlannedTransform):
     """Ranges of the random affine map; `flip` is the probability of a mirror image."""
+
+    bounds = {
+        **{"shift": "[0, 0.5]", "zoom": "[0, 1)", "turn": "[0, 180]"},
+        **{"flip": "[0, 1]", "mean": "(-inf, inf)", "deviation": "(0, inf)"},
+    }
 
     def __init__(
         self,
@@ -33,12 +38,6 @@ class SmallImagesTransform(PlannedTransform):
         mean: float = 0.25,
         deviation: float = 0.4,
     ) -> None:
-        require(0 <= shift <= 0.5, f"small_images.shift must be in [0, 0.5] of the side; got {shift}")
-        require(0 <= zoom < 1, f"small_images.zoom must be in [0, 1); got {zoom}")
-        require(0 <= turn <= 180, f"small_images.turn must be in [0, 180] degrees; got {turn}")
-        require(0 <= flip <= 1, f"small_images.flip must be a probability in [0, 1]; got {flip}")
-        require(math.isfinite(mean), f"small_images.mean must be a finite number; got {mean}")
-        require(deviation > 0, f"small_images.deviation must be above 0; got {deviation}")
         self.shift, self.zoom, self.turn, self.flip = shift, zoom, turn, flip
         self.mean, self.deviation = mean, deviation
 
