@@ -65,13 +65,10 @@ def test_equal_rows_score_equally_wherever_they_stand(d, n_kinds):
     duplicates = find_duplicate_rows(tiles, tiles)
     assert duplicates.are_few == (n_kinds < EDGE or d == 1)  # in one dimension there are two directions
     plan = SearchPlan(queries=tiles, references=tiles, is_one_set=True, own=np.full(2000, -1), duplicates=duplicates)
-    workspace = plan.workspace()
+    worker = plan.worker()
     for row in range(tiles.n_tiles):
-        parts = []
-        for column in range(tiles.n_tiles):
-            plan.multiply(*plan.canonical(row, column), workspace.product)
-            parts.append(plan.scores(row, column, workspace.product, workspace).copy())
-        scores = np.concatenate(parts, axis=1)
+        columns = range(tiles.n_tiles)
+        scores = np.concatenate([plan.fresh_scores(row, column, worker).copy() for column in columns], axis=1)
         assert (scores[:, :2000] == scores[:, :n_kinds][:, kind]).all()
 
 

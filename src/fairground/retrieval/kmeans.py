@@ -82,19 +82,23 @@ class _State:
         def work(begin: int, product: np.ndarray) -> None:
             mine = rows[begin : begin + edge]
             left = _padded(self.points[mine], edge)
-            best, nearest = self.best[mine], self.assignment[mine]
             for tile, half, number in zip(tiles, halves, numbers, strict=True):
                 np.matmul(left, tile.T, out=product)
                 scores = product[: len(mine), : len(number)]
                 scores -= half[: len(number)]
                 at = scores.argmax(1)
-                highest = scores[np.arange(len(mine)), at]
-                # Of equal scores the lowest number wins.
-                is_nearer = (highest > best) | ((highest == best) & (number[at] < nearest))
-                best, nearest = np.where(is_nearer, highest, best), np.where(is_nearer, number[at], nearest)
-            self.best[mine], self.assignment[mine] = best, nearest
+                self._take(mine, scores[np.arange(len(mine)), at], number[at])
 
         share_out(range(0, len(rows), edge), lambda: np.empty((edge, edge), self.points.dtype), work, self.threads)
+
+    def _take(self, rows: np.ndarray, scores: np.ndarray, numbers: np.ndarray) -> None:
+        """Assign rows to centroids that score higher than theirs; of equal scores the lowest number wins."""
+        best, nearest = self.best[rows], self.assignment[rows]
+        is_nearer = (scores > best) | ((scores == best) & (numbers < nearest))
+        self.best[rows], self.assignment[rows] = (
+            np.where(is_nearer, scores, best),
+            np.where(is_nearer, numbers, nearest),
+        )
 
     def move(self) -> bool:
         """Move centroids to the mean of their points; return whether any moved."""
@@ -152,10 +156,7 @@ class _StateOnDevice(_State):
         for some in (rows[begin : begin + step] for begin in range(0, len(rows) if len(chosen) else 0, step)):
             scores = self._points[torch.as_tensor(some, device=device)] @ centroids.T - halves
             highest, at = (found.cpu().numpy() for found in scores.max(1))
-            number, best, nearest = chosen[at].astype(np.int32), self.best[some], self.assignment[some]
-            is_nearer = (highest > best) | ((highest == best) & (number < nearest))
-            self.best[some] = np.where(is_nearer, highest, best)
-            self.assignment[some] = np.where(is_nearer, number, nearest)
+            self._take(some, highest, chosen[at].astype(np.int32))
 
     def _means(self, sizes: np.ndarray) -> np.ndarray:
         """Return the means by products with 0 and 1, which are added in one order; `index_add` has none."""

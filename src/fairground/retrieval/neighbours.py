@@ -15,11 +15,11 @@ def nearest(plan: SearchPlan, k: int, *, threads: int) -> np.ndarray:
     numbers = np.full((n, k), -1, np.int32)
     best = np.full((n, k), -np.inf, plan.queries.dtype)
 
-    def work(row: int, workspace: TileWorker) -> None:
-        for rows, columns, scores in plan.row_scores(row, workspace):
+    def work(row: int, worker: TileWorker) -> None:
+        for rows, columns, scores in plan.row_scores(row, worker):
             take_nearest(scores, plan.references.index[columns], best[rows], numbers[rows])
 
-    share_out(range(plan.queries.n_tiles), plan.workspace, work, threads)
+    share_out(range(plan.queries.n_tiles), plan.worker, work, threads)
     return numbers
 
 
@@ -30,11 +30,11 @@ def best_by_class(
     own = np.full(plan.queries.n, -np.inf, plan.queries.dtype)
     other = own.copy()
 
-    def work(row: int, workspace: TileWorker) -> None:
-        for rows, columns, scores in plan.row_scores(row, workspace):
+    def work(row: int, worker: TileWorker) -> None:
+        for rows, columns, scores in plan.row_scores(row, worker):
             take_best(scores, query_classes[rows], reference_classes[columns], own[rows], other[rows])
 
-    share_out(range(plan.queries.n_tiles), plan.workspace, work, threads)
+    share_out(range(plan.queries.n_tiles), plan.worker, work, threads)
     return own, other
 
 

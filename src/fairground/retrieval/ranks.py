@@ -78,13 +78,13 @@ class _Block:
         wanted: list[int] = np.flatnonzero(is_wanted).tolist()
         n_kept = KEPT_BYTES // (edge * edge * self.scores.itemsize)
 
-        def work(task: int, workspace: TileWorker) -> None:
+        def work(task: int, worker: TileWorker) -> None:
             row, column = divmod(task, n_columns)
-            tile, first, last = self._tile(row, column, workspace, n_kept=n_kept)
+            tile, first, last = self._tile(row, column, worker, n_kept=n_kept)
             found = (self.offsets, self.where, self.scores)
             threshold_counts.read_thresholds(tile, first, last - first, column * edge, *found)
 
-        share_out(wanted, self.plan.workspace, work, self.threads)
+        share_out(wanted, self.plan.worker, work, self.threads)
 
     def sort(self) -> None:
         """Put each query's references best first; equal ones stay in the order of their numbers."""
@@ -105,24 +105,21 @@ class _Block:
         tasks = ((row, column) for row in rows for column in range(row if is_mirrored else 0, n_columns))
         above = self._thresholds()
 
-        def work(task: tuple[int, int], workspace: TileWorker) -> None:
-            row, column = task
-            self._count_rows(row, column, above, workspace, None)
-            if is_mirrored and row != column:
-                self._count_rows(column, row, above, workspace, self.kept.pop(task, workspace.product))
+        def count(row: int, column: int, worker: TileWorker, product: np.ndarray | None) -> None:
+            tile, first, last = self._tile(row, column, worker, product)
+            numbers = self.plan.references.index[column * edge : (column + 1) * edge]
+            threshold_counts.count_tile(tile, first, last - first, column * edge, numbers, above, worker.counts)
 
-        workspaces = share_out(tasks, lambda: self.plan.workspace(len(self.where)), work, self.threads)
-        counts: np.ndarray = sum((other.counts for other in workspaces[1:]), workspaces[0].counts)
+        def work(task: tuple[int, int], worker: TileWorker) -> None:
+            row, column = task
+            count(row, column, worker, None)
+            if is_mirrored and row != column:
+                count(column, row, worker, self.kept.pop(task, worker.product))
+
+        workers = share_out(tasks, lambda: self.plan.worker((len(self.where),)), work, self.threads)
+        counts: np.ndarray = sum((other.counts for other in workers[1:]), workers[0].counts)
         threshold_counts.accumulate(self.offsets, counts)
         return counts
-
-    def _count_rows(
-        self, row: int, column: int, above: Thresholds, workspace: TileWorker, product: np.ndarray | None
-    ) -> None:
-        edge = self.plan.edge
-        tile, first, last = self._tile(row, column, workspace, product)
-        numbers = self.plan.references.index[column * edge : (column + 1) * edge]
-        threshold_counts.count_tile(tile, first, last - first, column * edge, numbers, above, workspace.counts)
 
     def _thresholds(self) -> Thresholds:
         most = int(np.diff(self.offsets).max(initial=0))
@@ -138,18 +135,18 @@ class _Block:
         return Thresholds(self.offsets, self.scores, self.where, numbers, table)
 
     def _tile(
-        self, row: int, column: int, workspace: TileWorker, product: np.ndarray | None = None, *, n_kept: int = 0
+        self, row: int, column: int, worker: TileWorker, product: np.ndarray | None = None, *, n_kept: int = 0
     ) -> tuple[np.ndarray, int, int]:
         """Return the block's scores in a tile, and its first and last + 1 query there, from the block's start."""
         key = self.plan.canonical(row, column)
         product = self.kept.get(key) if product is None else product
         if product is None:
             is_kept = len(self.kept) < n_kept
-            product = np.empty_like(workspace.product) if is_kept else workspace.product
+            product = np.empty_like(worker.product) if is_kept else worker.product
             self.plan.multiply(*key, product)
             if is_kept:
                 self.kept[key] = product
-        scores = self.plan.scores(row, column, product, workspace)
+        scores = self.plan.scores(row, column, product, worker)
         begin = row * self.plan.edge
         first = max(begin - self.start, 0)
         last = min(begin + self.plan.queries.length(row) - self.start, self.n_queries)

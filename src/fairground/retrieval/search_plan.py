@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from fairground.retrieval import DuplicateRows, Tiles, multiply, transpose
 
 
-class TileWorker:
+class TileWorker(NamedTuple):
     """One thread's scratch space: a tile of products, a tile of scores, and its own counts."""
 
-    def __init__(self, edge: int, dtype: np.dtype, n_counts: int = 0) -> None:
-        self.product = np.empty((edge, edge), dtype)
-        self.scores = np.empty((edge, edge), dtype)
-        self.counts = np.zeros(n_counts, np.int32)
+    product: np.ndarray
+    scores: np.ndarray
+    counts: np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +45,9 @@ class SearchPlan:
     def edge(self) -> int:
         return self.queries.edge
 
-    def workspace(self, n_counts: int = 0) -> TileWorker:
-        return TileWorker(self.edge, self.queries.dtype, n_counts)
+    def worker(self, n_counts: tuple[int, ...] = (), kind: type[np.integer] = np.int32) -> TileWorker:
+        product, scores = np.empty((2, self.edge, self.edge), self.queries.dtype)
+        return TileWorker(product, scores, np.zeros(n_counts, kind))
 
     def canonical(self, row: int, column: int) -> tuple[int, int]:
         """Return the product that holds a tile's scores: within one set, always the one with the lower tile left."""
@@ -55,7 +56,7 @@ class SearchPlan:
     def multiply(self, row: int, column: int, out: np.ndarray) -> None:
         multiply(self.queries.tile(row), self.references.tile(column), out)
 
-    def scores(self, row: int, column: int, product: np.ndarray, workspace: TileWorker) -> np.ndarray:
+    def scores(self, row: int, column: int, product: np.ndarray, worker: TileWorker) -> np.ndarray:
         """Return the scores of query tile `row` and reference tile `column`, given their canonical product.
 
         Higher is nearer. The product itself may be changed, but only to leave pairs out, which is right for good.
@@ -63,20 +64,20 @@ class SearchPlan:
         rows, columns = (slice(tile * self.edge, (tile + 1) * self.edge) for tile in (row, column))
         result = product
         if self.canonical(row, column) != (row, column):
-            transpose(product, workspace.scores)
-            result = workspace.scores
+            transpose(product, worker.scores)
+            result = worker.scores
         if self.duplicates is not None:
             if result is product:
-                np.copyto(workspace.scores, product)
-                result = workspace.scores
+                np.copyto(worker.scores, product)
+                result = worker.scores
             self.duplicates.fill(row, column, result)
         if self.half_lengths is not None:
             lengths = self.half_lengths[columns]
             if self.query_half_lengths is not None:
                 lengths = self.query_half_lengths[rows, None] + lengths
             real = (slice(lengths.shape[0] if lengths.ndim == 2 else None), slice(lengths.shape[-1]))
-            np.subtract(result[real], lengths, out=workspace.scores[real])
-            result = workspace.scores
+            np.subtract(result[real], lengths, out=worker.scores[real])
+            result = worker.scores
         place = self.own[rows] - column * self.edge
         mine = np.flatnonzero((place >= 0) & (place < self.edge))
         result[mine, place[mine]] = -np.inf
@@ -85,10 +86,13 @@ class SearchPlan:
             result[: is_left_out.shape[0], : is_left_out.shape[1]][is_left_out] = -np.inf
         return result
 
-    def row_scores(self, row: int, workspace: TileWorker) -> Iterator[tuple[slice, slice, np.ndarray]]:
+    def fresh_scores(self, row: int, column: int, worker: TileWorker) -> np.ndarray:
+        self.multiply(*self.canonical(row, column), worker.product)
+        return self.scores(row, column, worker.product, worker)
+
+    def row_scores(self, row: int, worker: TileWorker) -> Iterator[tuple[slice, slice, np.ndarray]]:
         """Yield the scores of a query tile with every reference tile, and the places of both."""
         rows = slice(row * self.edge, row * self.edge + self.queries.length(row))
         for column in range(self.references.n_tiles):
-            self.multiply(*self.canonical(row, column), workspace.product)
             columns = slice(column * self.edge, (column + 1) * self.edge)
-            yield rows, columns, self.scores(row, column, workspace.product, workspace)
+            yield rows, columns, self.fresh_scores(row, column, worker)

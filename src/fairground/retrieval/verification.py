@@ -20,13 +20,6 @@ class PairCounts(NamedTuple):
     n_pairs: int
 
 
-class _Counts:
-    def __init__(self, plan: SearchPlan, n: int) -> None:
-        self.workspace: TileWorker = plan.workspace()
-        self.between = np.zeros(n + 1, np.int64)
-        self.equal = np.zeros(n + 1, np.int64)
-
-
 def count_pairs(plan: SearchPlan, genuine: np.ndarray, *, threads: int) -> PairCounts:
     """Return how all pairs (not excluded) stand among the similarities `genuine`, ascending and without repeats."""
     rows, columns = plan.queries.n_tiles, plan.references.n_tiles
@@ -35,17 +28,15 @@ def count_pairs(plan: SearchPlan, genuine: np.ndarray, *, threads: int) -> PairC
     is_half = plan.is_one_set and plan.duplicates is None
     tasks = ((row, column) for row in range(rows) for column in range(row if is_half else 0, columns))
 
-    def work(task: tuple[int, int], counts: _Counts) -> None:
+    def work(task: tuple[int, int], worker: TileWorker) -> None:
         row, column = task
-        plan.multiply(*plan.canonical(row, column), counts.workspace.product)
-        scores = plan.scores(row, column, counts.workspace.product, counts.workspace)
+        scores = plan.fresh_scores(row, column, worker)
         scores = scores[: plan.queries.length(row), : plan.references.length(column)]
         # Within one set a tile off the diagonal stands for its mirror image too.
-        place(scores, genuine, table, scale, 2 if is_half and row != column else 1, counts.between, counts.equal)
+        place(scores, genuine, table, scale, 2 if is_half and row != column else 1, *worker.counts)
 
-    workspaces = share_out(tasks, lambda: _Counts(plan, len(genuine)), work, threads)
-    between = np.sum([workspace.between for workspace in workspaces], axis=0)
-    equal = np.sum([workspace.equal for workspace in workspaces], axis=0)
+    workers = share_out(tasks, lambda: plan.worker((2, len(genuine) + 1), np.int64), work, threads)
+    between, equal = np.sum([worker.counts for worker in workers], axis=0)
     n_pairs = int(between.sum() + equal.sum())
     # A pair placed beyond t is more similar than t, and so is one that equals a higher similarity.
     above = np.cumsum((between + equal)[::-1])[::-1][1:]
