@@ -88,6 +88,7 @@ class EmbeddingView:
         self.normalise = normalise
         self.is_raw = distance == "euclidean" and not normalise
         self.query_rows = checked_arrays.row_numbers(query_rows, len(self.embeddings))
+        self._query_numbers = np.arange(self.n_rows) if self.query_rows is None else self.query_rows
         self.n_clusters, self.seed, self.clustering_seeds = n_clusters, seed, clustering_seeds
         self.threads = threads if threads is not None else min(torch.get_num_threads(), os.cpu_count() or 1)
         self.block = block or LIMIT
@@ -103,7 +104,7 @@ class EmbeddingView:
 
     @property
     def n_queries(self) -> int:
-        return self.n_rows if self.query_rows is None else len(self.query_rows)
+        return len(self._query_numbers)
 
     @cached_property
     def classes(self) -> checked_arrays.Coded | None:
@@ -132,10 +133,6 @@ class EmbeddingView:
         """Class number of each query; None where rows have sets of labels or none."""
         return None if self.classes is None else self.classes.queries[self._query_numbers]
 
-    @property
-    def _query_numbers(self) -> np.ndarray:
-        return np.arange(self.n_rows) if self.query_rows is None else self.query_rows
-
     @cached_property
     def groups(self) -> relevant.Groups | None:
         """Numbers of queries and references: pairs with equal ones are left out."""
@@ -162,8 +159,7 @@ class EmbeddingView:
         if self._relevance is not None:
             lists = relevant.lists_from_function(self._relevance, rows, n_references)
         elif self.classes is not None:
-            own_rows = rows if self.references is None else None
-            return relevant.SameClass(self.classes.queries[rows], self.classes.references, own_rows, self.groups)
+            return relevant.SameClass(self.classes.queries[rows], self.classes.references, own, self.groups)
         else:
             mine = theirs = checked_arrays.as_label_sets(self._labels[0], self.n_rows)
             if self.references is not None:

@@ -151,14 +151,11 @@ def evaluate_in_detail(
         name: float(np.nanmean(counted[name])) if name in values else _score(metric, view)
         for name, metric in chosen.items()
     }
-    intervals = (
-        {}
-        if bootstrap is None
-        else {
-            name: _interval(bootstrap, metric, view, values.get(name), is_counted, average)
-            for name, metric in chosen.items()
-        }
-    )
+    intervals = {
+        name: _interval(bootstrap, metric, view, values.get(name), is_counted, average)
+        for name, metric in chosen.items()
+        if bootstrap is not None
+    }
     return Evaluation(
         scores=scores,
         per_query=values,

@@ -40,20 +40,15 @@ class SameClass(Relevance):
     """References of the query's class. Both sides are put in order of class, so that relevant pairs are adjacent."""
 
     def __init__(
-        self,
-        query_classes: np.ndarray,
-        reference_classes: np.ndarray,
-        own_rows: np.ndarray | None,
-        groups: Groups | None,
+        self, query_classes: np.ndarray, reference_classes: np.ndarray, own_rows: np.ndarray, groups: Groups | None
     ) -> None:
         self.query_order = np.argsort(query_classes, kind="stable")
         self.reference_order = np.argsort(reference_classes, kind="stable")
         mine, theirs = query_classes[self.query_order], reference_classes[self.reference_order]
         self._begin = np.searchsorted(theirs, mine, side="left")
         self._size = np.searchsorted(theirs, mine, side="right") - self._begin
-        self.own = np.full(len(mine), -1)
-        if own_rows is not None:
-            self.own = np.argsort(self.reference_order)[own_rows[self.query_order]]
+        own = own_rows[self.query_order]
+        self.own = np.where(own < 0, -1, np.argsort(self.reference_order)[own])
         self.n_relevant = self._size - (self.own >= 0)
         self.groups = None
         if groups is not None:

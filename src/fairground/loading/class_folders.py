@@ -9,19 +9,17 @@ import numpy as np
 
 from fairground.errors import DataError, require
 
-_ENDINGS = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".7z", ".rar")
-
-
-def refuse_archive(path: Path) -> None:
-    ending = next((one for one in sorted(_ENDINGS, key=len, reverse=True) if path.name.lower().endswith(one)), "")
-    folder = path.with_name(path.name[: -len(ending)]) if ending else path
-    refusal = f"'{path}' is an archive: unpack it and name the folder, like {folder}"
-    require(not (ending and path.is_file()), refusal, DataError)
-
-
+_ENDINGS = (".tar.gz", ".tar.bz2", ".tar.xz", ".tar", ".tgz", ".zip", ".7z", ".rar")
 #: what image files are called at the end
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pbm"})
 _NOT_CLASSES = frozenset({"__MACOSX"})
+
+
+def refuse_archive(path: Path) -> None:
+    ending = next((one for one in _ENDINGS if path.name.lower().endswith(one)), "")
+    folder = path.with_name(path.name[: -len(ending)]) if ending else path
+    refusal = f"'{path}' is an archive: unpack it and name the folder, like {folder}"
+    require(not (ending and path.is_file()), refusal, DataError)
 
 
 class ClassFolders(NamedTuple):
@@ -87,7 +85,8 @@ def _entries(folder: Path) -> list[tuple[str, bool]]:
     try:
         with os.scandir(folder) as found:
             seen = (entry for entry in found if not (entry.name.startswith(".") or entry.name in _NOT_CLASSES))
-            entries = sorted((entry.name, _is_folder(entry)) for entry in seen)
+            # Of a link the path is asked: where it leads to itself, that says no.
+            entries = sorted((one.name, Path(one).is_dir() if one.is_symlink() else one.is_dir()) for one in seen)
     except OSError as error:
         raise DataError(f"cannot look into the folder {folder}: {error.strerror}") from error
     for name, _ in entries:
@@ -95,13 +94,6 @@ def _entries(folder: Path) -> list[tuple[str, bool]]:
         is_text = name.encode(errors="replace").decode() == name
         require(is_text, f"a file below {folder} has a name that is not UTF-8: {os.fsencode(name)!r}", DataError)
     return entries
-
-
-def _is_folder(entry: "os.DirEntry[str]") -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link that leads to itself
-        return False
 
 
 def _too_deep(paths: list[str]) -> tuple[str, ...]:

@@ -203,7 +203,6 @@ def build_network(
     if not images.is_slow:
         # Files have three channels, which every trunk takes, and reading one may prepare them all.
         image = transform.evaluate(images, rows[:1], device)
-        was_training = model.training
         model.eval()
         try:
             with torch.inference_mode():
@@ -216,8 +215,7 @@ def build_network(
                 f"numbers, where the data have {images.channels} per pixel. Small gray images go together with "
                 "transform=small_images, or with a trunk for photographs such as efficientnet_lite0"
             ) from failure
-        finally:
-            model.train(was_training)
+        model.train()
     return model, transform
 
 
@@ -332,44 +330,40 @@ def build(key: str, part: ComponentSpec, supplied: Mapping[str, object] | None =
     """Construct a component: its settings from the spec, what it needs to know of the run from `supplied`."""
     supplied, found, (ours, *theirs) = supplied or {}, find(ROOM_OF[key], part.name), _KINDS[key]
     kinds = (getattr(contracts, ours), *theirs)
-    is_ours, is_object = ":" not in part.name, part.name in OBJECTS
-    wanted = " or ".join(f"{kind.__module__.partition('.')[0]}'s {kind.__name__}" for kind in kinds)
-    if not (inspect.isclass(found) or inspect.isroutine(found) or isinstance(found, partial)):
-        require(not part.settings, f"{key}={part.name} is an object, so it has no settings; set them where it is made")
-        made = found if key == "data" else training.copied(found)
+
+    def as_ours(made: Any) -> Any:
         return made if isinstance(made, kinds[0]) else training.as_part(key, part.name, made, supplied)
+
+    is_class, is_ours = inspect.isclass(found), ":" not in part.name
+    if not (is_class or inspect.isroutine(found) or isinstance(found, partial)):
+        require(not part.settings, f"{key}={part.name} is an object, so it has no settings; set them where it is made")
+        return as_ours(found if key == "data" else training.copied(found))
     signature = inspect.signature(found)
-    parameters = signature.parameters
+    named = {name: one for name, one in signature.parameters.items() if one.kind not in _VARIABLE}
+    takes_any = not is_class and len(named) < len(signature.parameters)
     for setting in part.settings:
-        named = [name for name, parameter in parameters.items() if parameter.kind not in _VARIABLE]
-        is_known = setting in named or (not inspect.isclass(found) and len(named) < len(parameters))
         advice = f"{nearest(setting, named)} ({part.name} takes {', '.join(named)}.)"
-        require(is_known, f"no setting '{key}.{setting}'.{advice}")
-    known = {
-        name: supplied[_SUPPLIED_ALIASES.get(name, name)]
-        for name in parameters
-        if _SUPPLIED_ALIASES.get(name, name) in supplied
-    }
+        require(setting in named or takes_any, f"no setting '{key}.{setting}'.{advice}")
+    called = {name: _SUPPLIED_ALIASES.get(name, name) for name in named}
+    known = {name: supplied[ours] for name, ours in called.items() if ours in supplied}
     clash = sorted(set(known) & set(part.settings))
     require(not clash, f"{key}.{', '.join(clash)} follows from the data and cannot be set")
-    if not inspect.isclass(found) and {
-        name
-        for name, parameter in parameters.items()
-        if parameter.default is parameter.empty and parameter.kind not in _VARIABLE
-    } - {*known, *part.settings}:
-        return training.as_part(key, part.name, partial(found, **part.settings) if part.settings else found, supplied)
+    needed = {name for name, one in named.items() if one.default is one.empty}
+    if not is_class and not needed <= {*known, *part.settings}:
+        return as_ours(partial(found, **part.settings) if part.settings else found)
     # A config may name what makes a part, never run anything else: subprocess:Popen must not be a loss.
-    made_kind = found if inspect.isclass(found) else signature.return_annotation
-    is_part = is_ours or is_object or (inspect.isclass(made_kind) and issubclass(made_kind, kinds))
-    advice = "" if inspect.isclass(found) else ", and a function says so by its annotation (-> torch.nn.Module)"
+    made_kind = found if is_class else signature.return_annotation
+    is_part = is_ours or part.name in OBJECTS or (inspect.isclass(made_kind) and issubclass(made_kind, kinds))
+    wanted = " or ".join(f"{kind.__module__.partition('.')[0]}'s {kind.__name__}" for kind in kinds)
+    advice = "" if is_class else ", and a function says so by its annotation (-> torch.nn.Module)"
     require(is_part, f"{key}={part.name} is not a {key}: it must be {wanted}{advice}")
     try:
         made = found(**known, **part.settings)
     except TypeError as error:
         if is_ours:
             raise
-        require(False, f"{part.name} cannot be made with these settings: {error}")
-    return made if isinstance(made, kinds[0]) else training.as_part(key, part.name, made, supplied)
+        raise InputError(f"{part.name} cannot be made with these settings: {error}") from error
+    return as_ours(made)
 
 
 class LoadedTable(NamedTuple):

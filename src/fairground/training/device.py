@@ -13,7 +13,6 @@ import torch
 
 from fairground.errors import InputError, require
 
-_CPU = torch.device("cpu")
 #: the same, for those of its functions that have no types
 _backends: Any = torch.backends
 #: where cuBLAS looks for the size of its workspace: with this one its sums are always in the same order
@@ -27,7 +26,7 @@ def device_named(name: str = "auto") -> torch.device:
     """
     accelerator = torch.accelerator.current_accelerator(check_available=True)
     if name == "cpu" or (name == "auto" and accelerator is None):
-        return _CPU
+        return torch.device("cpu")
     names = ["auto", "cpu"]
     if accelerator is not None:
         count = torch.accelerator.device_count()

@@ -1,7 +1,7 @@
 """The training doctor: watches a run, and names each problem once with what to do about it.
 
 It only looks: it draws from no generator and touches no weight. All it remembers is in every checkpoint, so a run that
-was killed ends with the findings of one that was not. The docstring of a sign has its rule and thresholds.
+was killed ends with the findings of one that was not. `docs/doctor.md` has the rule of each sign, its docstring why.
 """
 
 import copy
@@ -19,7 +19,7 @@ from fairground.contracts.trunk_head_transform import Batch
 from fairground.evaluation import EmbeddingView, analyse, metric_named
 from fairground.functional import normalize
 from fairground.records import EpochRow, Finding, Listener, SignFound
-from fairground.spec import RunSpec, declared_metric, goodness
+from fairground.spec import RunSpec, goodness, is_share
 from fairground.training.assemble import Assembled
 
 if TYPE_CHECKING:
@@ -27,12 +27,10 @@ if TYPE_CHECKING:
 
 #: one observation per so many batches, and at these first steps, because what explodes does so at once
 EVERY, EARLY = 20, (1, 2, 4)
-#: validation embeddings looked at
-ROWS = 512
+#: validation embeddings looked at; images of a class that must be seen before its class vector is judged
+ROWS, LEAST_SEEN = 512, 8
 #: stands for infinity, which JSON does not have
 LARGEST = 1e300
-#: images of a class that must be seen before its class vector is judged
-LEAST_SEEN = 8
 #: observations kept besides the first, and epoch checks besides that of the untrained model
 LATE_KEPT, CHECKUPS_KEPT = 16, 4
 
@@ -149,11 +147,9 @@ class Diagnosis(NamedTuple):
 def collapse(run: WatchedRun) -> Diagnosis | None:
     """Collapse: the embeddings no longer tell images apart.
 
-    After 50 batches the validation embeddings are at one point, along one line or in few dimensions (thresholds in
-    `functional/spectra.py`; few dimensions are fine where so few classes can span only twice as many); or the spread
-    of the batch was below 0.001 in each observation over 50 batches and does not grow. 50 batches let a network that
-    starts with all images alike leave that state. Mining the hardest negatives is a cause named by Schroff et al., CVPR
-    2015, section 3.2.
+    50 batches let a network that starts with all images alike leave that state; few dimensions are fine where so few
+    classes can span only twice as many. Mining the hardest negatives is a cause named by Schroff et al., CVPR 2015,
+    section 3.2.
     """
     sentence, latest = "", run.history.last_observations(50)
     if latest and all(one.spread < POINT for one in latest) and latest[-1].spread <= latest[0].spread:
@@ -171,10 +167,9 @@ def collapse(run: WatchedRun) -> Diagnosis | None:
 def stuck_at_margin(run: WatchedRun) -> Diagnosis | None:
     """Stuck at the margin: the loss stays at its value when all embeddings are the same.
 
-    Over 100 batches the losses of every window are within 2 % of each other and of that value (the margin, for a
-    triplet loss), with a spread of the batch below 0.02. A mean over active triplets may be near the margin in a
-    healthy run too (0.100 to 0.107 on the icons with margin 0.1), but varies from batch to batch with a spread above
-    0.07. Remedy: another miner, or smaller steps (Hermans, Beyer and Leibe, "In defense of the triplet loss", 2017).
+    A mean over active triplets may be near the margin in a healthy run too (0.100 to 0.107 on the icons with margin
+    0.1), but varies from batch to batch with a spread above 0.07. Remedy: another miner, or smaller steps (Hermans,
+    Beyer and Leibe, "In defense of the triplet loss", 2017).
     """
 
     def is_stuck(check: Observation) -> bool:
@@ -212,8 +207,7 @@ def no_active_tuples(run: WatchedRun) -> Diagnosis | None:
 def exploding_norms(run: WatchedRun) -> Diagnosis | None:
     """Exploding norms: the embeddings' mean length or the gradient's length grows without bound.
 
-    The median of the last three observations is at least 100 and at least 100 times the first, which is from before any
-    step, and the last is not smaller than the third from last. On the icons no loss at default settings grows fivefold.
+    The first observation is from before any step. On the icons no loss at default settings grows fivefold.
     """
     first, late = run.history.first, run.history.late
     if first is None or len(late) < 4:
@@ -230,10 +224,8 @@ def exploding_norms(run: WatchedRun) -> Diagnosis | None:
 def dead_proxies(run: WatchedRun) -> Diagnosis | None:
     """Dead proxies: class vectors of the loss that do not know their own images, or never had a gradient.
 
-    From the third epoch and three passes over the training images on, unless the embeddings have collapsed: the vectors
-    of at least a third of the classes judged, five or more, are no nearer to their own images than to others (of
-    vectors that learned nothing half would be, by chance); or at least half of all vectors never had a gradient (where
-    a class has several vectors and only the nearest learns, some never do).
+    Of vectors that learned nothing half would be nearer to others than to their own images, by chance. Where a class
+    has several vectors and only the nearest learns, some never have a gradient.
     """
     if not run.history.checkups:
         return None
@@ -257,9 +249,7 @@ def dead_proxies(run: WatchedRun) -> Diagnosis | None:
 def overfitting(run: WatchedRun) -> Diagnosis | None:
     """Overfitting: the training loss falls while the validation score worsens.
 
-    The last three validated epochs all score at least 5 % worse than the best one before them (the untrained model
-    counts), none of the three is better than the one before, and the training loss fell by at least 10 % since. Three
-    in a row, so that a score that wanders is not taken for one that falls.
+    Three validations in a row: a score that wanders is not taken for one that falls. The untrained model counts.
     """
     metric = run.spec.evaluation.select_by
     judged = [row for row in run.rows if metric in row.validation]
@@ -276,9 +266,7 @@ def overfitting(run: WatchedRun) -> Diagnosis | None:
     then, now = first_loss if best.loss is None else best.loss, late[-1].loss
     if not is_worsening or not is_far_worse or then is None or now is None or now > 0.9 * then:
         return None
-    declared = declared_metric(metric)
-    is_share = declared is not None and declared.is_share
-    start, end = (f"{100 * value:.2f} %" if is_share else f"{value:.4g}" for value in (top, scores[-1]))
+    start, end = (f"{100 * value:.2f} %" if is_share(metric) else f"{value:.4g}" for value in (top, scores[-1]))
     moved = "fell" if higher_is_better else "rose"
     sentence = f"validation {metric} {moved} from {start} (epoch {best.epoch}) to {end} while the training loss fell"
     if best.epoch == 0:
@@ -291,11 +279,9 @@ def overfitting(run: WatchedRun) -> Diagnosis | None:
 def hubs(run: WatchedRun) -> Diagnosis | None:
     """Hubs: a few validation images have become the neighbours of very many.
 
-    The skewness of how often an image is among the 10 nearest of others (analysis `hubness`, of up to 512 validation
-    embeddings) is above 2 and at least 1.5 times that of the untrained model, in two epoch checks in a row. On the
-    icons it is 1.5 before training and 0.3 to 1.3 after, for every loss at default settings; 512 points around one
-    direction of 64 dimensions have 3.5. Hubs grow with the number of dimensions (Radovanović, Nanopoulos and Ivanović,
-    JMLR 2010, section 4).
+    On the icons the skewness (analysis `hubness`) is 1.5 before training and 0.3 to 1.3 after, for every loss at
+    default settings; 512 points around one direction of 64 dimensions have 3.5. Hubs grow with the number of dimensions
+    (Radovanović, Nanopoulos and Ivanović, JMLR 2010, section 4).
     """
     late, untrained = run.history.checkups[-2:], run.history.untrained
     before = 0.0 if untrained is None else untrained.hubness
@@ -310,8 +296,10 @@ def hubs(run: WatchedRun) -> Diagnosis | None:
     return Diagnosis(sentence, f"{fewer}{_slower(run.spec)}")
 
 
-_SIGNS = (collapse, stuck_at_margin, no_active_tuples, exploding_norms, dead_proxies, overfitting, hubs)
-SIGNS: Mapping[str, Callable[[WatchedRun], Diagnosis | None]] = {sign.__name__: sign for sign in _SIGNS}
+SIGNS: Mapping[str, Callable[[WatchedRun], Diagnosis | None]] = {
+    sign.__name__: sign
+    for sign in (collapse, stuck_at_margin, no_active_tuples, exploding_norms, dead_proxies, overfitting, hubs)
+}
 
 
 def _slower(spec: RunSpec) -> str:
@@ -367,20 +355,18 @@ class Doctor:
     def check_up(self, progress: "Progress", embeddings: torch.Tensor, labels: np.ndarray) -> None:
         """Look at the validation embeddings (n, d) of an epoch, that of the untrained model included."""
         step = -(-len(embeddings) // ROWS)
-        some, classes = embeddings[::step].detach(), labels[::step]
-        seen = collapse_of(some)
-        hubness = largest_hub = 0.0
+        some = embeddings[::step].detach()
+        seen, found = collapse_of(some), {"hubness": 0.0, "largest_hub": 0.0}
         if len(some) > 2 and seen.kind not in ("not_finite", "zero", "point"):
-            view = EmbeddingView(some, classes, normalise=self._parts.on_sphere)
-            found = analyse(view, analyses=["hubness"])["hubness"].values
-            hubness, largest_hub = found["hubness"], found["largest_hub"]
+            view = EmbeddingView(some, labels[::step], normalise=self._parts.on_sphere)
+            found = dict(analyse(view, analyses=["hubness"])["hubness"].values)
         checkup = EpochCheck(
             epoch=progress.epoch,
             collapse=seen.kind,
             collapse_sentence=seen.sentence,
             dimensions=seen.effective_dimensions,
-            hubness=hubness,
-            largest_hub=largest_hub,
+            hubness=found["hubness"],
+            largest_hub=found["largest_hub"],
             **({} if self._proxies is None or not progress.epoch else self._proxies.judge()),
         )
         progress.history.add_checkup(checkup)

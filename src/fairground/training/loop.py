@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from fairground.evaluation.embed import embed
 from fairground.evaluation.metric_scores import metric_named
 from fairground.records import BatchTrained, Clock, EpochEnded, EpochRow, Finding, Listener, MeasuringStarted, Note
 from fairground.spec import DivergedError, RunSpec
@@ -207,43 +208,36 @@ class Training:
 
     def embed(self, rows: np.ndarray) -> torch.Tensor:
         parts = self.parts
-        return self.group.embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
+        return self.group.divided(
+            lambda some: embed(parts.model, parts.table.images, some, parts.transform, device=parts.device), rows
+        )
 
     def _validate(self) -> dict[str, float]:
         rows = self.parts.split.validation if self.judged is None else self.judged
         self.listen(MeasuringStarted(n_images=len(rows)))
-        with self._averaged():
-            embeddings = self.embed(rows)
+        embeddings = self._embed_averaged(rows)
         if self.doctor is not None:
             self.doctor.check_up(self.progress, embeddings, self.parts.table.labels[rows])
         return self._scores(embeddings, rows)
 
     def _watch_test(self) -> dict[str, float]:
-        if self.watched_test is None:
-            return {}
-        with self._averaged():
-            return self._scores(self.embed(self.watched_test), self.watched_test)
+        rows = self.watched_test
+        return {} if rows is None else self._scores(self._embed_averaged(rows), rows)
 
     def _analyse(self) -> dict[str, float]:
         """Return rho and pi of the training split, where this epoch is due or the last."""
         every, epoch = self.spec.training.analyse_every, self.progress.epoch
         if every == 0 or (epoch % every and epoch != self.spec.training.epochs):
             return {}
-        with self._averaged():
-            embeddings = self.embed(self.parts.split.train)
-
-        def find() -> dict[str, float]:
-            found = analyse_train(self.parts, embeddings, MEASURES)
-            return {name: value for one in found.values() for name, value in one.values.items()}
-
-        numbers: dict[str, float] = self.group.broadcast_object(find)
-        return numbers
+        embeddings = self._embed_averaged(self.parts.split.train)
+        return self.group.numbers(lambda: analyse_train(self.parts, embeddings, MEASURES)[0])
 
     def _scores(self, embeddings: torch.Tensor, rows: np.ndarray) -> dict[str, float]:
-        scores: dict[str, float] = self.group.broadcast_object(
-            lambda: dict(measure(self.parts, embeddings, rows).scores)
-        )
-        return scores
+        return self.group.numbers(lambda: dict(measure(self.parts, embeddings, rows).scores))
+
+    def _embed_averaged(self, rows: np.ndarray) -> torch.Tensor:
+        with self._averaged():
+            return self.embed(rows)
 
     def _averaged(self) -> AbstractContextManager[None]:
         average = self.parts.stepper.average

@@ -17,9 +17,12 @@ def measure(parts: Assembled, embeddings: torch.Tensor, rows: np.ndarray) -> Eva
 
 def analyse_train(
     parts: Assembled, embeddings: torch.Tensor, analyses: Sequence[str]
-) -> "dict[str, contracts.Findings]":
+) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+    """Return the numbers that analyses find in the training split, and their curves as `analysis/curve`."""
     view = EmbeddingView(embeddings, parts.table.labels[parts.split.train], normalise=parts.on_sphere)
-    return analyse(view, analyses=analyses)
+    found = analyse(view, analyses=analyses).items()
+    curves = {f"{name}/{curve}": values for name, one in found for curve, values in one.curves.items()}
+    return {name: value for _, one in found for name, value in one.values.items()}, curves
 
 
 def view_of(parts: Assembled, embeddings: torch.Tensor, rows: np.ndarray) -> EmbeddingView:

@@ -211,15 +211,13 @@ def own_randomness(generator: torch.Generator | None) -> Iterator[None]:
 
 def _width(module: nn.Module, size: tuple[int, ...]) -> int:
     """Return the width of the vectors that a module makes of inputs of a size; 0 where it cannot take them."""
-    was_training = module.training
-    module.eval()
     try:
         with torch.no_grad():
-            found = module(torch.zeros(2, *size))
+            found = module.eval()(torch.zeros(2, *size))
     except (RuntimeError, ValueError, IndexError, AssertionError, TypeError):
         return 0
     finally:
-        module.train(was_training)
+        module.train()
     is_vectors = isinstance(found, Tensor) and found.ndim == 2 and len(found) == 2
     return int(found.shape[1]) if is_vectors else 0
 

@@ -122,11 +122,11 @@ def _final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> 
     tested: dict[str, float] = {}
     if asked.analyses:
         embeddings = training.embed(training.parts.split.train)
-        analysed = group.broadcast_object(lambda: _analyse_train(training, embeddings, folder))
+        analysed = group.numbers(lambda: _analyse_train(training, embeddings, folder))
     if asked.test:
         rows = sealed.open()
         test_embeddings = training.embed(rows)
-        tested = group.broadcast_object(lambda: _measure_test(training, test_embeddings, rows, folder))
+        tested = group.numbers(lambda: _measure_test(training, test_embeddings, rows, folder))
     # Where the test split selects, there are no validation scores.
     chosen = next((row for row in training.progress.rows if row.epoch == training.progress.best_epoch), None)
     judged = chosen.validation if chosen is not None and training.spec.evaluation.select_on == "validation" else {}
@@ -161,11 +161,10 @@ def _measure_test(training: Training, embeddings: Tensor, rows: np.ndarray, fold
 
 def _analyse_train(training: Training, embeddings: Tensor, folder: RunFolder) -> dict[str, float]:
     """Return what analyses find in the training split as numbers; their curves are written beside the record."""
-    found = analyse_train(training.parts, embeddings, training.spec.evaluation.analyses)
-    curves = {f"{name}/{curve}": values for name, one in found.items() for curve, values in one.curves.items()}
+    numbers, curves = analyse_train(training.parts, embeddings, training.spec.evaluation.analyses)
     if curves:
         write_arrays(folder.analyses, curves)
-    return {name: value for findings in found.values() for name, value in findings.values.items()}
+    return numbers
 
 
 def _selection_notes(spec: RunSpec) -> list[str]:

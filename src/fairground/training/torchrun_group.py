@@ -21,7 +21,6 @@ from torch.nn.parallel import DistributedDataParallel
 
 from fairground import training
 from fairground.contracts import Augmentation, Device, Images, Mixing, PlannedTransform, Transform
-from fairground.evaluation.embed import embed
 from fairground.records import FairgroundError, RunFolder, require
 from fairground.training import Checkpoints, Snapshot, device_named, from_bytes, seed_streams, to_bytes
 
@@ -60,12 +59,12 @@ class ProcessGroup:
         """Make every gradient that of the whole batch; return the loss that all processes agree on."""
         return value.detach()
 
-    def embed(
-        self, model: nn.Module, images: Images, rows: np.ndarray, transform: Transform, *, device: torch.device | None
-    ) -> Tensor:
-        return embed(model, images, rows, transform, device=device)
+    def divided(self, embed: Callable[[np.ndarray], Tensor], rows: np.ndarray) -> Tensor:
+        """Return the embeddings of rows, of which every process computes a share."""
+        return embed(rows)
 
-    def broadcast_object(self, find: Callable[[], Any]) -> Any:
+    def numbers(self, find: Callable[[], dict[str, float]]) -> dict[str, float]:
+        """Return what the leader finds."""
         return find()
 
     def any(self, is_so: bool) -> bool:
@@ -145,14 +144,16 @@ class TorchrunGroup(ProcessGroup):
             gradient.copy_(mean.view(gradient.shape))
         return flat[0]
 
-    def embed(
-        self, model: nn.Module, images: Images, rows: np.ndarray, transform: Transform, *, device: torch.device | None
-    ) -> Tensor:
+    def divided(self, embed: Callable[[np.ndarray], Tensor], rows: np.ndarray) -> Tensor:
         share = -(-len(rows) // self.size)
         # The last shares are filled up with the first row, so that all are of one length.
         filled = np.concatenate([rows, np.repeat(rows[:1], share * self.size - len(rows))])
-        own = embed(model, images, filled[shard_slice(len(filled), self.rank, self.size)], transform, device=device)
+        own = embed(filled[shard_slice(len(filled), self.rank, self.size)])
         return training.gather_shares(own)[: len(rows)]
+
+    def numbers(self, find: Callable[[], dict[str, float]]) -> dict[str, float]:
+        found: dict[str, float] = self.broadcast_object(find)
+        return found
 
     def broadcast_object(self, find: Callable[[], Any]) -> Any:
         return json.loads(self.broadcast(lambda: json.dumps(find()).encode()))

@@ -146,15 +146,14 @@ def _stages(network: torch.nn.Module, probe: torch.Tensor) -> list[torch.nn.Modu
     stages = [torch.nn.Sequential(*group) for group in groups]
     stages[0].insert(0, _Features(body))
     stages[-1].append(_Vectors(head))
-    was_training = network.training
+    cut = torch.nn.Sequential(*stages)
     try:
         with torch.no_grad():
-            expected, found = whole.eval()(probe), torch.nn.Sequential(*stages).eval()(probe)
-        is_same = expected.shape == found.shape and torch.equal(expected, found)
+            is_same = torch.equal(whole.eval()(probe), cut.eval()(probe))
     except (RuntimeError, TypeError, AttributeError, ValueError):
         is_same = False
-    torch.nn.Sequential(*stages).train(was_training)
-    whole.train(was_training)
+    cut.train()
+    whole.train()
     return [*stages] if is_same else [whole]
 
 
@@ -189,10 +188,9 @@ def _timm() -> Any:
 
 def _width(network: torch.nn.Module, probe: torch.Tensor, pooling: Pooling) -> int:
     """Return the width of what comes out: timm's own `num_features` is another number for some networks."""
-    was_training = network.training
     with torch.no_grad():
         shape = tuple(network.eval()(probe).shape)
-    network.train(was_training)
+    network.train()
     if pooling == "avg":
         require(len(shape) == 2, f"timm.model gives features of shape {shape}, not one vector per image")
     else:
