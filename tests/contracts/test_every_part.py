@@ -47,6 +47,8 @@ RGB = {"preprocessing": IMAGENET}
 OUT_OF_RANGE = [
     ("datasets", "synthetic", {}, {"n_classes": 1, "per_class": 0, "size": 3, "channels": 0, "noise": -0.1}),
     ("datasets", "synthetic", {"n_classes": 5}, {"lone_classes": 3, "imbalance": 0.5, "shift": -1}),
+    ("datasets", "toy_spaces", {}, {"space": "rings", "per_class": 3}),
+    ("datasets", "toy_lines", {}, {"lines": "round", "per_class": 101}),
     ("heads", "mlp", {"n_features": 3}, {"hidden": [512, 0], "activation": "swish"}),
     ("miners", "all_hard", {}, {"margin": 3, "per_anchor_cap": -1}),
     ("miners", "all_semihard", {}, {"margin": -0.1, "per_anchor_cap": 0}),

@@ -82,19 +82,12 @@ def test_measures_of_the_training_split_go_into_the_rows_of_epochs_and_change_no
     assert (logged.score("map@r"), logged.best_epoch) == (plain.score("map@r"), plain.best_epoch)
     chosen = next(row for row in logged.epochs if row.epoch == logged.best_epoch)
     assert not chosen.train or chosen.train["rho"] == logged.score("rho", "train")
+    assert RunFolder(tmp_path / "logged", logged.name).analyses.exists()
     assert RunRecord.from_json(logged.to_json()) == logged
     assert ("train/rho", 2, logged.epochs[2].train["rho"]) in numbers_of(logged.epochs)
     assert name_of(tiny("training.analyse_every=0")) == name_of(tiny())
     with pytest.raises(InputError, match=r"training\.analyse_every must be at least 0; got -1"):
         tiny("training.analyse_every=-1")
-
-
-def test_analyses_are_made_of_the_training_split(tmp_path: Path) -> None:
-    record = run(tiny('evaluation.analyses=["rho", "pi", "spectrum"]'), home=tmp_path)
-    rho = record.score("rho", "train")
-    assert rho is not None
-    assert rho >= 0
-    assert RunFolder(tmp_path, record.name).analyses.exists()
 
 
 @pytest.mark.parametrize("words", ["precision=bf16", "precision=fp16", "precision=fp16 training.gradient_chunk=10"])
