@@ -11,9 +11,8 @@ with the whole batch. Without several processes all of these do what is inside t
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import torch
 import torch.distributed as dist
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn, no_grad
 from torch.utils.data import Sampler
 
 from fairground.contracts import Loss, Miner
@@ -33,7 +32,7 @@ class GatheredLoss(nn.Module):
 
     def __init__(self, loss: nn.Module, *, seed: int = 0) -> None:
         super().__init__()
-        self.loss, self._generator = loss, torch.Generator().manual_seed(seed)
+        self.loss, self._generator = loss, Generator().manual_seed(seed)
 
     def forward(self, embeddings: Tensor, labels: Tensor, tuples: Any = None) -> Tensor:
         """Return the loss of the whole batch, of which embeddings (k, d) and labels (k,) are this process' share."""
@@ -50,9 +49,9 @@ class GatheredMiner:
     """
 
     def __init__(self, miner: Callable[..., Any], *, seed: int = 0) -> None:
-        self.miner, self._generator = miner, torch.Generator().manual_seed(seed)
+        self.miner, self._generator = miner, Generator().manual_seed(seed)
 
-    @torch.no_grad()
+    @no_grad()
     def __call__(self, embeddings: Tensor, labels: Tensor) -> Any:
         """Return tuples of rows of the whole batch."""
         drawing = {"generator": self._generator} if isinstance(self.miner, Miner) else {}

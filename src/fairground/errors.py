@@ -4,6 +4,7 @@ A message is one sentence for the user: which setting, what is allowed, what was
 without a traceback and exits with `exit_code`.
 """
 
+import warnings
 from math import inf
 from typing import Any
 
@@ -49,6 +50,10 @@ class ClusterError(FairgroundError):
 
 class DamageWarning(UserWarning):
     """A stored file is damaged and left out."""
+
+    @classmethod
+    def warn(cls, sentence: str) -> None:
+        warnings.warn(sentence, cls, stacklevel=3)
 
 
 def require_within(interval: str, name: str, value: Any) -> None:

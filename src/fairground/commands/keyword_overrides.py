@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from fairground import training
 from fairground.spec import ROOM_OF, InputError, Value, require
@@ -33,7 +32,7 @@ def keyword_overrides(settings: Mapping[str, Setting]) -> dict[str, Value]:
     return found
 
 
-def _plain(key: str, value: Any) -> Value:
+def _plain(key: str, value: object) -> Value:
     # A scalar of NumPy becomes a Python number.
     value = value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value
     if value is None or isinstance(value, str | bool | int | float):

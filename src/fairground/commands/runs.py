@@ -1,6 +1,5 @@
 """List, import or remove runs. In Python: runs as objects, found by their settings."""
 
-import os
 from collections import UserList
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -89,7 +88,7 @@ class RunList(UserList[Run]):
 
 def runs(
     *names: str,
-    home: str | os.PathLike[str] | None = None,
+    home: AnyPath | None = None,
     state: State | None = "done",
     trials: bool = False,
     **settings: Setting,

@@ -1,6 +1,5 @@
 """Run a study: find it by name, make its runs from wherever it is, write its page and return what it found."""
 
-import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fairground import studies
-from fairground.commands import Answer, DataError, options, options_of, require, run_directory, study_progress
+from fairground.commands import Answer, AnyPath, DataError, options, options_of, require, run_directory, study_progress
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.commands.terminal import Verbatim, aligned, plural, prints_on_stderr, screen_width
 from fairground.loggers.feed import fed
@@ -51,7 +50,7 @@ class StudyResult:
     def _tables(self) -> list[StudyTable]:
         return tables_of(self.results)
 
-    def report(self, out: str | os.PathLike[str]) -> Path:
+    def report(self, out: AnyPath) -> Path:
         """Write the report page to a file and return its path."""
         title = self.study.question or self.study.name
         page = write_study_page(self.results, title=title, home=self.home, out=Path(out))

@@ -27,7 +27,6 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairground.comparison import Runs, Values, more_seeds, null_distribution, require
 from fairground.comparison.comparison_result import LEVEL, Comparison, Estimate, Pair, Reason, Verdict
@@ -172,7 +171,7 @@ class Findings:
     p_alone: Array
     mean_half_widths: Array
     probabilities: Array
-    more_seeds: NDArray[np.int64] | None = None
+    more_seeds: np.ndarray | None = None
 
 
 def conclude(

@@ -1,12 +1,11 @@
 """Runs that differ in their fold alone, averaged into one."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
 from fairground.records.record import EpochRow, RunRecord, one_of_each_spec
-from fairground.spec import NAME_LENGTH, Value, canonical_json
+from fairground.spec import Value, hash_of
 
 
 def join_folds(records: Iterable[RunRecord]) -> list[RunRecord]:
@@ -86,8 +85,7 @@ def _method(record: RunRecord) -> str:
     if "fold" not in _split(record):
         return record.method
     split = {key: value for key, value in _split(record).items() if key != "fold"}
-    plain = {**record.spec, "seed": 0, "split": split}
-    return hashlib.sha256(canonical_json(plain).encode()).hexdigest()[:NAME_LENGTH]
+    return hash_of({**record.spec, "seed": 0, "split": split})
 
 
 def _split(record: RunRecord) -> Mapping[str, Value]:

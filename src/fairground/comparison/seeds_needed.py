@@ -4,7 +4,6 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairground.comparison import PRIOR, Array, null_distribution
 
@@ -20,7 +19,7 @@ _TRIED = np.union1d(np.arange(1, 100), np.geomspace(100, REACH, 50).round().asty
 _CENTRES = (np.arange(9) + 0.5) / 9
 
 
-def more_seeds(model: "Model", error: float, margin: float) -> NDArray[np.int64]:
+def more_seeds(model: "Model", error: float, margin: float) -> np.ndarray:
     """Return per pair how many more seeds settle it in four of five cases; 0 where none are needed or feasible."""
     size, half_width = np.abs(model.differences), model.critical(error) * model.pair_errors
     left = np.flatnonzero((size <= half_width) & (size + half_width >= margin))
@@ -34,7 +33,7 @@ def more_seeds(model: "Model", error: float, margin: float) -> NDArray[np.int64]
     return found
 
 
-def _chances(model: "Model", pairs: NDArray[np.int64], m: NDArray[np.int64], error: float, margin: float) -> Array:
+def _chances(model: "Model", pairs: np.ndarray, m: np.ndarray, error: float, margin: float) -> Array:
     """Return how probably each of some pairs is settled by each number of further seeds, (pairs, numbers)."""
     from scipy.special import ndtr
 

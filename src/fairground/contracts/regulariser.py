@@ -2,8 +2,7 @@
 
 from typing import ClassVar
 
-import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from fairground.contracts import Loss, Mixing, Part, Triplets, Tuples
 from fairground.spec import LogReal, Real, require
@@ -34,11 +33,11 @@ class Regulariser(Part, nn.Module):
     def check_loss(self, loss: Loss) -> None:
         """Refuse, in a sentence, a loss that this regulariser can do nothing for; called once, before training."""
 
-    def plan_mixing(self, batch_size: int, n_stages: int, *, generator: torch.Generator) -> Mixing | None:
+    def plan_mixing(self, batch_size: int, n_stages: int, *, generator: Generator) -> Mixing | None:
         """Return how this batch is mixed inside the model, or None."""
         return None
 
-    def change_tuples(self, tuples: Tuples, labels: Tensor, *, generator: torch.Generator | None = None) -> Tuples:
+    def change_tuples(self, tuples: Tuples, labels: Tensor, *, generator: Generator | None = None) -> Tuples:
         """Return the tuples the loss shall see."""
         return tuples
 

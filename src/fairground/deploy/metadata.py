@@ -1,7 +1,6 @@
 """What must be known of a trained model: `model.json` of a model folder, plain data without code, and its card."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
@@ -125,7 +124,7 @@ class ModelMetadata:
         return "the run has no validation split with two classes of two images to find one on"
 
 
-def _part(key: str, data: Mapping[str, Any]) -> ComponentSpec:
+def _part(key: str, data: dict[str, Any]) -> ComponentSpec:
     name = data["name"]
     # Naming a class by dotted path imports its module, and importing runs it: not from a file one was handed.
     refusal = f"{key}={name} is a class outside fairground; model folders hold fairground's own parts only"

@@ -10,7 +10,6 @@
 import hashlib
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -132,7 +131,7 @@ def model_of_run(home: Path, name: str, *, measured: bool = True, device: str = 
     return UsableModel(network=model.eval(), transform=transform, metadata=metadata, device=on)
 
 
-def metadata_of(name: str, spec: RunSpec, profile: InputProfile, **others: Any) -> ModelMetadata:
+def metadata_of(name: str, spec: RunSpec, profile: InputProfile, **others: object) -> ModelMetadata:
     """Return the metadata of a network before it is written; `others` are its scores, thresholds and notes."""
     inputs = {key: value for key, value in vars(profile).items() if key != "is_normalised"}
     parts = {key: getattr(spec, key) for key in ("protocol", "trunk", "head", "transform")}

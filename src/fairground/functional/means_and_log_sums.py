@@ -2,22 +2,20 @@
 
 from typing import Literal
 
-import torch
-from torch import Tensor
-from torch.nn import functional
+from torch import Tensor, nn, stack, where
 
 from fairground.functional import PairWeights, norms
 
 
 def log_one_plus_sum_exp(values: Tensor, dim: int) -> Tensor:
     """Return log(1 + sum exp) of a matrix along an axis; minus infinity adds nothing, and nothing at all gives 0."""
-    one = functional.pad(values, (1, 0) if dim == 1 else (0, 0, 1, 0))
+    one = nn.functional.pad(values, (1, 0) if dim == 1 else (0, 0, 1, 0))
     return one.logsumexp(dim)
 
 
 def softplus(values: Tensor) -> Tensor:
     """Return log(1 + exp(values)) exactly: torch switches to the identity above 20 by default."""
-    return functional.softplus(values, threshold=80)
+    return nn.functional.softplus(values, threshold=80)
 
 
 #: stands for the logarithm of 0: minus infinity itself has no second derivative
@@ -29,12 +27,12 @@ def weighted_logsumexp(values: Tensor, weights: Tensor) -> Tensor:
 
     It is about NOTHING, with gradient 0, where no weight is.
     """
-    return torch.where(weights > 0, values + weights.clamp_min(1).log(), NOTHING).logsumexp(-1)
+    return where(weights > 0, values + weights.clamp_min(1).log(), NOTHING).logsumexp(-1)
 
 
 def masked_softmax(values: Tensor, mask: Tensor) -> Tensor:
     """Return the softmax of every row over its marked entries; 0 elsewhere, also where a row has none."""
-    return torch.where(mask, torch.where(mask, values, NOTHING).softmax(-1), 0)
+    return where(mask, where(mask, values, NOTHING).softmax(-1), 0)
 
 
 def zero_of(embeddings: Tensor) -> Tensor:
@@ -45,7 +43,7 @@ def zero_of(embeddings: Tensor) -> Tensor:
 
 def mean_where(mask: Tensor, values: Tensor) -> Tensor:
     """Return the mean of the marked values; 0 when none is marked."""
-    return torch.where(mask, values, 0).sum() / mask.sum().clamp_min(1)
+    return where(mask, values, 0).sum() / mask.sum().clamp_min(1)
 
 
 def mean_hinges(excess: Tensor, reduction: str) -> Tensor:
@@ -62,12 +60,12 @@ def weighted_mean(terms: Tensor, weights: Tensor, reduction: str = "mean_all") -
 def weighted_parts(terms: Tensor, weights: Tensor, reduction: str = "mean_all") -> Tensor:
     """Return sum w t and the weight it is divided by, as (2,): parts of `weighted_mean` that add up over blocks."""
     counted = weights * (terms > 0) if reduction == "mean_nz" else weights
-    return torch.stack([(weights * terms).sum(), counted.sum()])
+    return stack([(weights * terms).sum(), counted.sum()])
 
 
 def nonzero_parts(terms: Tensor) -> Tensor:
     """Return the sum of terms and the number above zero, as (2,)."""
-    return torch.stack([terms.sum(), (terms > 0).sum().to(terms.dtype)])
+    return stack([terms.sum(), (terms > 0).sum().to(terms.dtype)])
 
 
 def mean_of_parts(parts: Tensor) -> Tensor:

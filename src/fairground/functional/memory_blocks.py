@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-import torch
-from torch import Tensor
+from torch import Tensor, stack
 from torch.utils.checkpoint import checkpoint
 
 from fairground.contracts import is_transformed
@@ -53,4 +52,4 @@ def _over_blocks(block: Callable[[slice], Tensor], n: int, step: int) -> Tensor:
     # Transforms of torch.func know no recomputing: there, every block is kept for the gradient.
     recomputes = not is_transformed()
     results = (checkpoint(block, rows, use_reentrant=False) if recomputes else block(rows) for rows in blocks)
-    return torch.stack(list(results))
+    return stack(list(results))

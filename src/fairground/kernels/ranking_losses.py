@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-import torch
 from numpy import ndarray
-from torch import Tensor
+from torch import Tensor, addcmul, cat, minimum, where, zeros_like
 
 from fairground.contracts.kernel_or_formula import KernelResult, LossInputs
 from fairground.functional.pairs import pair_masks
@@ -48,7 +47,7 @@ def recall_at_k(loss: Any, inputs: LossInputs) -> KernelResult:
     places = embeddings.new_tensor(loss.ks)
     n_positives = members.sum(1, dtype=embeddings.dtype).unsqueeze(1)
     # An anchor without positives has a recall of 0 / 0, and no part in the mean.
-    weights = torch.where(n_positives > 0, 1 / torch.minimum(places, n_positives), 0)
+    weights = where(n_positives > 0, 1 / minimum(places, n_positives), 0)
     weights /= int(n_positives.count_nonzero()) * len(loss.ks)
 
     def rule(cosines: Tensor) -> tuple[Tensor, Tensor]:
@@ -56,7 +55,7 @@ def recall_at_k(loss: Any, inputs: LossInputs) -> KernelResult:
         ranks, _ = ranking.ranks(None)
         is_within = ((places - ranks.unsqueeze(1)) / loss.count_temperature).sigmoid_()
         n_within = cosines.new_zeros(weights.shape).index_add_(0, anchor, is_within)
-        recall = (torch.minimum(n_within, places) * weights).sum()
+        recall = (minimum(n_within, places) * weights).sum()
         rate = (weights * (n_within <= places))[anchor] * (is_within - is_within.square())
         return 1 - recall, ranking.slopes(rate.sum(1) / loss.count_temperature, None, None)
 
@@ -79,18 +78,18 @@ class _Ranking(NamedTuple):
             among_all.append(above.sum(1))
             if members is not None:
                 among_members.append(above.mul_(members.index_select(0, self.anchor[block])).sum(1))
-        ranks = torch.cat(among_all).add_(1)
-        return ranks, torch.cat(among_members).add_(1) if among_members else ranks
+        ranks = cat(among_all).add_(1)
+        return ranks, cat(among_members).add_(1) if among_members else ranks
 
     def slopes(self, by_rank: Tensor, by_member_rank: Tensor | None, members: Tensor | None) -> Tensor:
         """Return the derivatives (n, n) by the cosines of a loss with these derivatives (k,) by the ranks."""
-        slopes = torch.zeros_like(self.cosines)
+        slopes = zeros_like(self.cosines)
         place = self.anchor * len(self.cosines) + self.positive
         for block, above in self._blocks():
             anchor = self.anchor[block]
             rate = by_rank[block].unsqueeze(1)
             if by_member_rank is not None and members is not None:
-                rate = torch.addcmul(rate, by_member_rank[block].unsqueeze(1), members.index_select(0, anchor))
+                rate = addcmul(rate, by_member_rank[block].unsqueeze(1), members.index_select(0, anchor))
             rates = (above - above.square()).mul_(rate).div_(self.temperature)
             slopes.index_add_(0, anchor, rates).put_(place[block], -rates.sum(1), accumulate=True)
         return slopes

@@ -5,7 +5,6 @@ checksum matches counts: after a kill at any moment, the rest is computed again.
 """
 
 import shutil
-import warnings
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -43,8 +42,7 @@ class CachedRows:
             if not sums.exists() or sums.stat().st_size < 8 * len(self.lengths):
                 with sums.open("ab") as file:
                     if file.tell():
-                        told = f"{sums} is cut off: what is missing is computed again"
-                        warnings.warn(told, DamageWarning, stacklevel=2)
+                        DamageWarning.warn(f"{sums} is cut off: what is missing is computed again")
                     # Written, not sparse: a hole that is read on a full disk kills the process.
                     file.write(bytes(8 * len(self.lengths) - file.tell()))
             # An empty file cannot be mapped.
@@ -62,7 +60,7 @@ class CachedRows:
             self._is_checked[row] = self._sums[row] == self._checksum(row, self.read(row).data)
         if n_damaged := int((~self._is_checked[there]).sum()):
             told = f"{n_damaged} rows of {self.folder / self.name}.bin do not match their checksums"
-            warnings.warn(f"{told}: they are computed again", DamageWarning, stacklevel=2)
+            DamageWarning.warn(f"{told}: they are computed again")
         return np.asarray(rows[(self._sums[rows] != _UNREADABLE) & ~self._is_checked[rows]])
 
     def empty(self) -> np.ndarray:

@@ -1,6 +1,5 @@
 """Columns of a table of images, checked row by row, and which part (train, validation or test) its words mean."""
 
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +26,7 @@ PARTS = {
 class Columns:
     """The columns of one file, as text; `names` in the file's order. Missing values are empty."""
 
-    def __init__(self, path: Path, columns: Mapping[str, list[str]]) -> None:
+    def __init__(self, path: Path, columns: dict[str, list[str]]) -> None:
         self.path, self._columns = path, columns
         self.n_rows = len(next(iter(columns.values()), []))
         require(self.n_rows > 0, f"{path} has no rows", DataError)

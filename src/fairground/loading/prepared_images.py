@@ -6,7 +6,6 @@ A folder `<key>` has the pixels of all images (see `CachedRows`) and, once all a
 import hashlib
 import json
 import threading
-import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 
@@ -68,8 +67,7 @@ class PreparedImages(Photographs):
                 rows = CachedRows(folder, "pixels", self._sizes.prod(axis=1) * 3, _REMEDY)
                 empty = rows.empty()
                 if len(empty) and index:
-                    told = f"{len(empty)} images are missing in {folder}: prepared again"
-                    warnings.warn(told, DamageWarning, stacklevel=2)
+                    DamageWarning.warn(f"{len(empty)} images are missing in {folder}: prepared again")
                 if len(empty):
                     self._fill(rows, empty, tell)
                 if not index:

@@ -8,7 +8,6 @@ import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 # Before the import, which would otherwise begin to report its use.
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
@@ -60,7 +59,7 @@ class MlflowLogger:
         self._client.set_tag(self._id, "fairground.state", state)
         self._client.set_terminated(self._id, status=_STATES.get(state, "FAILED"))
 
-    def _log(self, kind: str, things: list[Any]) -> None:
+    def _log(self, kind: str, things: list[object]) -> None:
         for start in range(0, len(things), _MOST):
             self._client.log_batch(self._id, **{kind: things[start : start + _MOST]})
 

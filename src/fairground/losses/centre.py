@@ -13,9 +13,7 @@ Departures from the paper
     paper moves each centre by a rate of 0.5 towards the mean of its samples in the batch.
 """
 
-import torch
-from torch import Generator, Tensor
-from torch.nn import functional
+from torch import Generator, Tensor, nn, zeros
 
 from fairground.contracts.loss import LogReal, Loss, Tuples
 from fairground.functional.prototypes import class_vectors, mean_cross_entropy
@@ -33,11 +31,11 @@ class CentreLoss(Loss):
         super().__init__()
         self.n_classes, self.weight = n_classes, weight
         self.weights = class_vectors((n_classes, embedding_dim), "uniform")
-        self.biases = torch.nn.Parameter(torch.zeros(n_classes))
+        self.biases = nn.Parameter(zeros(n_classes))
         self.centres = class_vectors((n_classes, embedding_dim), "uniform")
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         weights, biases, centres = (part.to(embeddings.dtype) for part in (self.weights, self.biases, self.centres))
-        classification = mean_cross_entropy(functional.linear(embeddings, weights, biases), labels)
+        classification = mean_cross_entropy(nn.functional.linear(embeddings, weights, biases), labels)
         gaps = embeddings - centres[labels]
         return classification + self.weight / 2 * gaps.square().sum() / max(1, len(labels))

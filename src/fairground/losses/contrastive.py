@@ -15,8 +15,7 @@ Departures from the paper
 
 from typing import Literal
 
-import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, stack
 
 from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples
 from fairground.functional import distances, normalize, pair_weights, rows_of, sum_over_rows
@@ -51,7 +50,7 @@ class ContrastiveLoss(Loss):
             pairs = pair_weights(embeddings, labels, tuples, repeats=True, rows=rows)
             near = weighted_parts((d - self.positive_margin).relu(), pairs.positive, self.reduction)
             far = weighted_parts((self.negative_margin - d).relu(), pairs.negative, self.reduction)
-            return torch.stack([near, far])
+            return stack([near, far])
 
         of_positives, of_negatives = sum_over_rows(parts, len(z), len(z))
         return mean_of_parts(of_positives) + mean_of_parts(of_negatives)

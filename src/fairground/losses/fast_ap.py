@@ -12,8 +12,7 @@ Departures from the paper
     None in the formula. The number of bins was tuned by the Reality Check: 17, 27, 16, and 86 for batches of 256.
 """
 
-import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, inf, where
 
 from fairground.contracts.loss import Integer, Loss, Tuples
 from fairground.functional import mean_where, normalize, pair_masks, running_sums, soft_bins
@@ -39,7 +38,7 @@ class FastApLoss(Loss):
         h_positive = soft_bins(positions, positive.to(z.dtype), self.bins).histogram()
         h_negative = soft_bins(positions, negative.to(z.dtype), self.bins).histogram()
         positive_below, below = running_sums(h_positive), running_sums(h_positive + h_negative)
-        precision = h_positive * positive_below / torch.where(below > 0, below, torch.inf)
+        precision = h_positive * positive_below / where(below > 0, below, inf)
         n_positives = positive.sum(1)
         loss = 1 - mean_where(n_positives > 0, precision.sum(1) / n_positives.clamp_min(1))
-        return torch.where(positive.any() & negative.any(), loss, 0)
+        return where(positive.any() & negative.any(), loss, 0)

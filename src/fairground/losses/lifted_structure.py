@@ -14,8 +14,7 @@ Departures from the paper
     infinity and adds 0. Pairs a miner chose twice count twice.
 """
 
-import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, stack
 
 from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples
 from fairground.functional import distances, normalize, pair_weights, weighted_logsumexp, weighted_mean
@@ -39,6 +38,6 @@ class LiftedStructureLoss(Loss):
         d = distances(z, z)
         pairs = pair_weights(embeddings, labels, tuples, repeats=True)
         negatives = weighted_logsumexp(self.margin - d, pairs.negative)
-        of_both_ends = torch.stack([negatives.unsqueeze(1).expand_as(d), negatives.expand_as(d)]).logsumexp(0)
+        of_both_ends = stack([negatives.unsqueeze(1).expand_as(d), negatives.expand_as(d)]).logsumexp(0)
         violation = (of_both_ends + d).relu()
         return weighted_mean(violation.square() / 2, pairs.positive)

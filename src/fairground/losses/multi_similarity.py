@@ -19,8 +19,7 @@ Departures from the paper
 
 from typing import Literal
 
-import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, inf, ones_like, stack, where
 
 from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, require
 from fairground.functional import PairWeights, normalize, own_places, pair_weights, rows_of, softplus, sum_over_rows
@@ -68,9 +67,9 @@ class MultiSimilarityLoss(Loss):
             terms = softplus(of_positives) / self.alpha + softplus(of_negatives) / self.beta
             survives = pairs.positive.any(1) & pairs.negative.any(1)
             if self.empty != "halves":
-                terms = torch.where(survives, terms, 0)
-            count = survives.sum() if self.empty == "survivors" else torch.ones_like(terms).sum()
-            return torch.stack([terms.sum(), count.to(terms.dtype)])
+                terms = where(survives, terms, 0)
+            count = survives.sum() if self.empty == "survivors" else ones_like(terms).sum()
+            return stack([terms.sum(), count.to(terms.dtype)])
 
         return mean_of_parts(sum_over_rows(parts, len(z), len(z)))
 
@@ -79,8 +78,8 @@ class MultiSimilarityLoss(Loss):
         positive, negative = pairs
         if self.self_positive_bug:
             positive = positive + own_places(labels, rows)
-        hardest = torch.where(negative > 0, s, -torch.inf).amax(1, keepdim=True)
-        weakest = torch.where(positive > 0, s, torch.inf).amin(1, keepdim=True)
+        hardest = where(negative > 0, s, -inf).amax(1, keepdim=True)
+        weakest = where(positive > 0, s, inf).amin(1, keepdim=True)
         return PairWeights(positive * (s - epsilon < hardest), negative * (s + epsilon > weakest))
 
     def known_bugs(self) -> tuple[str, ...]:

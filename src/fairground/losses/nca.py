@@ -12,8 +12,7 @@ Departures from the paper
     embedding, which has no direction, is at distance 1 of all others.
 """
 
-import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, where
 
 from fairground.contracts.loss import LogReal, Loss, Tuples
 from fairground.functional import normalize, pair_weights, softplus, squared_distances, weighted_logsumexp
@@ -38,5 +37,5 @@ class NcaLoss(Loss):
         positives, negatives = (weighted_logsumexp(logits, weights) for weights in pairs)
         has_positive = pairs.positive.any(1)
         # -log(P / (P + N)) = log(1 + N / P)
-        terms = torch.where(has_positive, softplus(negatives - positives), 0)
+        terms = where(has_positive, softplus(negatives - positives), 0)
         return terms.sum() / has_positive.sum().clamp_min(1)

@@ -18,8 +18,7 @@ Departures from the paper
 from math import log
 from typing import Literal
 
-import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, finfo
 
 from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, require
 from fairground.functional import means_and_log_sums, memory_blocks, normalize, pair_weights
@@ -57,7 +56,7 @@ class NtXentLoss(Loss):
         return means_and_log_sums.mean_of_parts(memory_blocks.sum_over_rows(parts, len(z), len(z)))
 
     def floor(self, like: Tensor) -> float:
-        return torch.finfo(like.dtype).tiny if self.log_floor == "tiny" else self.log_floor or 0.0
+        return finfo(like.dtype).tiny if self.log_floor == "tiny" else self.log_floor or 0.0
 
     def known_bugs(self) -> tuple[str, ...]:
         bug = f"nt_xent.log_floor = {self.log_floor}: less probable pairs have no gradient, as in the Reality Check"

@@ -12,8 +12,7 @@ Departures from the paper
     None.
 """
 
-import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor, arange, empty, inf, nn, stack, where
 
 from fairground.contracts.loss import LogReal, Loss, Real, Tuples
 from fairground.functional import cosines, log_one_plus_sum_exp, rows_of, sum_over_rows
@@ -32,7 +31,7 @@ class ProxyAnchorLoss(Loss):
     def __init__(self, *, n_classes: int, embedding_dim: int, margin: float = 0.1, alpha: float = 32.0) -> None:
         super().__init__()
         self.n_classes, self.margin, self.alpha = n_classes, margin, alpha
-        self.proxies = nn.Parameter(torch.empty(n_classes, embedding_dim))
+        self.proxies = nn.Parameter(empty(n_classes, embedding_dim))
         nn.init.kaiming_normal_(self.proxies, mode="fan_out")
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
@@ -40,12 +39,12 @@ class ProxyAnchorLoss(Loss):
 
         def parts(classes: slice) -> Tensor:
             cosine = cosines(embeddings, rows_of(self.proxies, classes))
-            is_own = labels.unsqueeze(1) == torch.arange(classes.start, classes.stop, device=labels.device)
-            near = torch.where(is_own, -self.alpha * (cosine - self.margin), -torch.inf)
-            far = torch.where(is_own, -torch.inf, self.alpha * (cosine + self.margin))
+            is_own = labels.unsqueeze(1) == arange(classes.start, classes.stop, device=labels.device)
+            near = where(is_own, -self.alpha * (cosine - self.margin), -inf)
+            far = where(is_own, -inf, self.alpha * (cosine + self.margin))
             n_present = is_own.any(0).sum().to(cosine.dtype)
             pull, push = log_one_plus_sum_exp(near, 0).sum(), log_one_plus_sum_exp(far, 0).sum() / n_classes
-            return torch.stack([pull, n_present, push])
+            return stack([pull, n_present, push])
 
         pull, n_present, push = sum_over_rows(parts, n_classes, len(labels)).unbind()
         return pull / n_present.clamp_min(1) + push

@@ -17,8 +17,7 @@ Departures from the paper
 
 from typing import Literal
 
-import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, inf
 
 from fairground.contracts.loss import Loss, Real, Tuples
 from fairground.functional import class_cross_entropy, class_vectors, cosines, is_held, safe_sqrt, zero_of
@@ -63,7 +62,7 @@ class ProxyNcaLoss(Loss):
             )
         own = labels.unsqueeze(1)
         logits = -self.scale * self._distances(cosines(embeddings, self.proxies))
-        rest = logits if self.positive_in_denominator else logits.scatter(1, own, -torch.inf)
+        rest = logits if self.positive_in_denominator else logits.scatter(1, own, -inf)
         return (rest.logsumexp(1, keepdim=True) - logits.gather(1, own)).sum() / max(1, len(labels))
 
     def _distances(self, cosine: Tensor) -> Tensor:

@@ -20,8 +20,7 @@ Departures from the paper
 
 from typing import Literal
 
-import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, cat, maximum, minimum, searchsorted, where, zeros
 
 from fairground.contracts.loss import Loss, Real, Triplets, Tuples, require
 from fairground.functional import draw_below, mean_hinges, pair_masks, quadruplet_hinges, triplet_hinges, weighted_mean
@@ -72,7 +71,7 @@ class QuadrupletLoss(Loss):
         anchor, positive, negative = triplets
         fourth, exists = self._draw_fourth(labels, triplets, generator)
         # One list of three kinds of pairs: each list of its own may take a matrix of distances.
-        left, right = torch.cat([anchor, anchor, negative]), torch.cat([positive, negative, fourth])
+        left, right = cat([anchor, anchor, negative]), cat([positive, negative, fourth])
         near, far, apart = distances_of_pairs(z, left, right).view(3, -1)
         first = mean_hinges(near - far + self.margin, self.reduction)
         counted = exists.to(z.dtype)
@@ -82,7 +81,7 @@ class QuadrupletLoss(Loss):
             return first + weighted_mean(hinges, counted, self.reduction)
         hinges = (threshold.unsqueeze(1) - distances(z, z)[negative]).relu()
         # How often each row was drawn says all there is to know about the draws.
-        n_drawn = torch.zeros(len(z), dtype=z.dtype, device=z.device).index_add(0, fourth, counted)
+        n_drawn = zeros(len(z), dtype=z.dtype, device=z.device).index_add(0, fourth, counted)
         weights = n_drawn.expand(triplets.size, -1)
         if self.fourth == "strict":
             is_known = (labels == labels[anchor].unsqueeze(1)) | (labels == labels[negative].unsqueeze(1))
@@ -109,14 +108,14 @@ class QuadrupletLoss(Loss):
 def _draw_stranger(labels: Tensor, one: Tensor, other: Tensor, generator: Generator | None) -> tuple[Tensor, Tensor]:
     """Return, for each pair of labels (t,), a random row that has neither, and whether there is any such row."""
     ordered, order = labels.sort(stable=True)
-    low, high = torch.minimum(one, other), torch.maximum(one, other)
+    low, high = minimum(one, other), maximum(one, other)
     # Where the rows of each label start in the order, and how many they are.
-    low_start, high_start = torch.searchsorted(ordered, low), torch.searchsorted(ordered, high)
-    low_size = torch.searchsorted(ordered, low, right=True) - low_start
-    high_size = torch.where(low == high, 0, torch.searchsorted(ordered, high, right=True) - high_start)
+    low_start, high_start = searchsorted(ordered, low), searchsorted(ordered, high)
+    low_size = searchsorted(ordered, low, right=True) - low_start
+    high_size = where(low == high, 0, searchsorted(ordered, high, right=True) - high_start)
     n_strangers = len(labels) - low_size - high_size
     # The rows of a class stand together in the order: a number among strangers steps over each block before it.
     place = draw_below(n_strangers, generator)
-    place = torch.where(place >= low_start, place + low_size, place)
-    place = torch.where(place >= high_start, place + high_size, place)
+    place = where(place >= low_start, place + low_size, place)
+    place = where(place >= high_start, place + high_size, place)
     return order[place.clamp_max(len(labels) - 1)], n_strangers > 0

@@ -16,8 +16,7 @@ Departures from the paper
 
 from collections.abc import Sequence
 
-import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, minimum, ones_like, stack, where
 
 from fairground.contracts.loss import LogReal, Loss, Tuples, require
 from fairground.functional import mean_where, normalize, pair_masks, soft_ranks
@@ -48,15 +47,15 @@ class RecallAtKLoss(Loss):
         z, ks = normalize(embeddings), embeddings.new_tensor(self.ks)
         positive, negative = pair_masks(labels)
         n_positives = positive.sum(1, keepdim=True)
-        among = torch.ones_like(positive)
+        among = ones_like(positive)
         if not self.query_in_ranking:
             among = among.fill_diagonal_(False)
         (rank,) = soft_ranks(z @ z.T, among.to(z.dtype).unsqueeze(0), self.rank_temperature)
         is_within = (positive * ((k - rank) / self.count_temperature).sigmoid() for k in self.ks)
-        n_within = torch.stack([some.sum(1) for some in is_within], 1)
-        recall = torch.minimum(n_within, ks) / torch.minimum(ks, n_positives).clamp_min(1)
+        n_within = stack([some.sum(1) for some in is_within], 1)
+        recall = minimum(n_within, ks) / minimum(ks, n_positives).clamp_min(1)
         loss = 1 - mean_where((n_positives > 0).expand_as(recall), recall)
-        return torch.where(positive.any() & negative.any(), loss, 0)
+        return where(positive.any() & negative.any(), loss, 0)
 
     def known_bugs(self) -> tuple[str, ...]:
         bug = "recall_at_k.query_in_ranking: queries are ranked too, each rank is one too high, as in the authors' code"

@@ -15,11 +15,10 @@ Departures from the paper
     is only right when that is the class size.
 """
 
-import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, stack, where
 
 from fairground.contracts.loss import LogReal, Loss, Tuples
-from fairground.functional import mean_where, normalize, pair_masks, soft_ranks
+from fairground.functional import mean_where, normalize, own_places, pair_masks, soft_ranks
 from fairground.kernels import ranking_losses
 
 
@@ -37,14 +36,14 @@ class SmoothApLoss(Loss):
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         z = normalize(embeddings)
         positive, negative = pair_masks(labels)
-        has_positives, is_itself = positive.any(1), torch.eye(len(z), dtype=torch.bool, device=z.device)
+        has_positives, is_itself = positive.any(1), own_places(labels)
         everyone, ranked = ~is_itself, positive
         if self.query_in_ranking:
             everyone, ranked = everyone | is_itself, positive | (is_itself & has_positives)
-        among = torch.stack([everyone, ranked]).to(z.dtype)
+        among = stack([everyone, ranked]).to(z.dtype)
         rank, rank_among_positives = soft_ranks(z @ z.T, among, self.temperature)
-        precision = torch.where(ranked, rank_among_positives / rank, 0).sum(1) / ranked.sum(1).clamp_min(1)
-        return torch.where(positive.any() & negative.any(), 1 - mean_where(has_positives, precision), 0)
+        precision = where(ranked, rank_among_positives / rank, 0).sum(1) / ranked.sum(1).clamp_min(1)
+        return where(positive.any() & negative.any(), 1 - mean_where(has_positives, precision), 0)
 
     def known_bugs(self) -> tuple[str, ...]:
         bug = "smooth_ap.query_in_ranking: each list begins with its query, a hit that is none, as in the authors' code"

@@ -19,8 +19,7 @@ Departures from the paper
 
 from typing import Literal
 
-import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, full_like, ones_like, where, zeros_like
 
 from fairground.contracts.loss import Loss, Pairs, Real, Triplets, Tuples, as_pairs, require
 from fairground.functional import mean_hinges, pair_masks, pair_weights, triplet_hinges, weighted_mean
@@ -67,12 +66,12 @@ class SnrLoss(Loss):
         signal = squares.clamp_min(LEAST_SIGNAL)
         if self.form == "contrastive":
             loss = self._contrastive(centred, signal, labels, tuples)
-            anchors = torch.full_like(signal, len(labels) > 1)
+            anchors = full_like(signal, len(labels) > 1)
         elif isinstance(tuples, Triplets):
             near = _ratios(centred, signal, tuples.anchor, tuples.positive)
             far = _ratios(centred, signal, tuples.anchor, tuples.negative)
             loss = mean_hinges(near - far + self.margin, self.reduction)
-            anchors = torch.zeros_like(signal).index_add(0, tuples.anchor, torch.ones_like(near))
+            anchors = zeros_like(signal).index_add(0, tuples.anchor, ones_like(near))
         else:
             positive, negative = pair_masks(labels)
             n_triplets = positive.sum(1) * negative.sum(1)
@@ -108,4 +107,4 @@ def _ratios(centred: Tensor, signal: Tensor, anchor: Tensor, other: Tensor) -> T
 
 def _without_steep_gradients(ratios: Tensor, signal: Tensor) -> Tensor:
     """Return the ratios with gradient 0 for constant anchors, where it would be a million million."""
-    return torch.where(signal <= LEAST_SIGNAL, ratios.detach(), ratios)
+    return where(signal <= LEAST_SIGNAL, ratios.detach(), ratios)

@@ -20,9 +20,7 @@ Departures from the paper
 from math import sqrt
 from typing import Literal
 
-import torch
-from torch import Generator, Tensor, nn
-from torch.nn import functional
+from torch import Generator, Tensor, empty, nn, triu_indices
 
 from fairground.contracts.loss import Loss, Real, Tuples
 from fairground.functional import normalize, prototypes
@@ -66,7 +64,7 @@ class SoftTripleLoss(Loss):
         self.n_classes, self.scale, self.gamma, self.margin = n_classes, scale, gamma, margin
         self.reg_weight, self.reg_divisor, self.roth_code = reg_weight, reg_divisor, roth_code
         bound = 1 / sqrt(n_classes * n_centres)
-        self.centres = nn.Parameter(torch.empty(n_classes, n_centres, embedding_dim).uniform_(-bound, bound))
+        self.centres = nn.Parameter(empty(n_classes, n_centres, embedding_dim).uniform_(-bound, bound))
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         if self.roth_code:
@@ -89,10 +87,10 @@ class SoftTripleLoss(Loss):
 
     def _as_released(self, embeddings: Tensor, labels: Tensor) -> Tensor:
         n_classes, n_centres, _ = self.centres.shape
-        centres = functional.normalize(self.centres.to(embeddings.dtype).flatten(0, 1), dim=0)
+        centres = nn.functional.normalize(self.centres.to(embeddings.dtype).flatten(0, 1), dim=0)
         to_centres = (normalize(embeddings) @ centres.T).view(-1, n_classes, n_centres)
         similarity = ((to_centres * self.gamma).softmax(1) * to_centres).sum(2)
-        first, second = torch.triu_indices(n_centres, n_centres, offset=1, device=labels.device)
+        first, second = triu_indices(n_centres, n_centres, offset=1, device=labels.device)
         by_class = centres.view(n_classes, n_centres, -1)
         products = (by_class @ by_class.transpose(1, 2))[:, first, second]
         spread = (2.00001 - 2 * products).sqrt().sum() / max(1, n_classes * n_centres * (n_centres - 1))

@@ -13,8 +13,7 @@ Departures from the paper
     factor T / T_base of the authors' code, which only scales the step, is left out.
 """
 
-import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, maximum, where
 
 from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples
 from fairground.functional import normalize, pair_weights, rows_of, sum_over_rows
@@ -41,10 +40,10 @@ class SupConLoss(Loss):
             logits = rows_of(z, rows) @ z.T / self.temperature
             pairs = pair_weights(embeddings, labels, tuples, rows=rows)
             n_positives = pairs.positive.sum(1)
-            everyone = weighted_logsumexp(logits, torch.maximum(pairs.positive, pairs.negative))
+            everyone = weighted_logsumexp(logits, maximum(pairs.positive, pairs.negative))
             mean_positive = (logits * pairs.positive).sum(1) / n_positives.clamp_min(1)
             # Where labels decide, a batch with a negative pair has one for every row.
             is_eligible = (n_positives > 0) & pairs.negative.any()
-            return nonzero_parts(torch.where(is_eligible, everyone - mean_positive, 0))
+            return nonzero_parts(where(is_eligible, everyone - mean_positive, 0))
 
         return mean_of_parts(sum_over_rows(parts, len(z), len(z)))

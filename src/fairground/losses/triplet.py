@@ -17,8 +17,7 @@ Departures from the paper
 
 from typing import Literal
 
-import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, minimum, stack, where
 
 from fairground.contracts.loss import Loss, Real, Triplets, Tuples, require
 from fairground.functional import means_and_log_sums, memory_blocks, pair_distances, pairs, triplet_hinges
@@ -67,14 +66,14 @@ class TripletLoss(Loss):
         else:
             total, n_active = triplet_hinges(matrix, masks.positive, masks.negative, self.margin)
         n_triplets = (masks.positive.sum(1) * masks.negative.sum(1)).sum()
-        return torch.stack([total, (n_active if self.reduction == "mean_nz" else n_triplets).to(total.dtype)])
+        return stack([total, (n_active if self.reduction == "mean_nz" else n_triplets).to(total.dtype)])
 
     def _over(self, z: Tensor, triplets: Triplets) -> Tensor:
         anchor, positive, negative = triplets
         near = pair_distances.distances_of_pairs(z, anchor, positive)
         far = pair_distances.distances_of_pairs(z, anchor, negative)
         if self.swap:
-            far = torch.minimum(far, pair_distances.distances_of_pairs(z, positive, negative))
+            far = minimum(far, pair_distances.distances_of_pairs(z, positive, negative))
         excess = near**self.power - far**self.power + self.margin
         if self.smooth:
             # No softplus is 0, so both reductions are the mean.
@@ -88,10 +87,10 @@ class TripletLoss(Loss):
             # Of shape (anchors, positives, negatives).
             far = matrix[rows].unsqueeze(1)
             if self.swap:
-                far = torch.minimum(far, matrix)
+                far = minimum(far, matrix)
             excess = matrix[rows].unsqueeze(2) - far + self.margin
             is_triplet = masks.positive[rows].unsqueeze(2) & masks.negative[rows].unsqueeze(1)
-            hinges = torch.where(is_triplet, means_and_log_sums.softplus(excess) if self.smooth else excess.relu(), 0)
-            return torch.stack([hinges.sum(), (hinges > 0).sum().to(hinges.dtype)])
+            hinges = where(is_triplet, means_and_log_sums.softplus(excess) if self.smooth else excess.relu(), 0)
+            return stack([hinges.sum(), (hinges > 0).sum().to(hinges.dtype)])
 
         return memory_blocks.sum_over_blocks(of_anchors, len(matrix), len(matrix) ** 2)

@@ -13,8 +13,7 @@ Departures from the paper
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor, nn, stack
 
 from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples, require
 from fairground.losses._wrapped_parts import build_wrapped
@@ -62,16 +61,14 @@ class WeightedSumLoss(Loss):
         self.is_random = any(loss.is_random for loss in ours)
         self.n_classes = min((loss.n_classes for loss in ours if loss.n_classes is not None), default=None)
 
-    def formula(
-        self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, *, generator: Generator | None
-    ) -> Tensor:
+    def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         values = []
         for weight, loss in zip(self.weights, self.losses, strict=True):
             own: dict[str, Any] = {}
             if isinstance(loss, Loss):
                 own = {"tuples": tuples if isinstance(tuples, loss.accepts) else None, "generator": generator}
             values.append(weight * loss(embeddings, labels, **own))
-        return torch.stack(values).sum()
+        return stack(values).sum()
 
     def known_bugs(self) -> tuple[str, ...]:
         return tuple(bug for loss in self.losses if isinstance(loss, Loss) for bug in loss.known_bugs())

@@ -9,7 +9,6 @@ import ast
 import hashlib
 import inspect
 import sys
-import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
@@ -100,7 +99,7 @@ def _source_of(kind: Any) -> tuple[str, Content]:
     first = _first_seen.setdefault(kind, now)
     if first != now:
         sentence = f"the source of {kind.__qualname__} changed after Python imported it: what runs is as it was"
-        warnings.warn(f"{sentence}; start Python again to run the new one", DamageWarning, stacklevel=2)
+        DamageWarning.warn(f"{sentence}; start Python again to run the new one")
     return first
 
 

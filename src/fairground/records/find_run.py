@@ -1,6 +1,5 @@
 """A run found by the beginning of its name."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from fairground.records import folder_names
@@ -23,7 +22,7 @@ def own_run(name: str) -> str:
     return name
 
 
-def resolved(name: str, known: Sequence[str], root: Path) -> str:
+def resolved(name: str, known: list[str], root: Path) -> str:
     """Return the one of the `known` runs that is called `name` or is the only one to begin with it."""
     if name in known:
         return name

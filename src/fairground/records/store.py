@@ -12,7 +12,6 @@ import shutil
 import sqlite3
 import threading
 import time
-import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -95,8 +94,7 @@ class _Index:
                 try:
                     return self._rows_of_file(query, values, names)
                 except (sqlite3.Error, OSError) as error:
-                    sentence = f"{self._path} cannot be used ({error}); reading every record"
-                    warnings.warn(sentence, DamageWarning, stacklevel=4)
+                    DamageWarning.warn(f"{self._path} cannot be used ({error}); reading every record")
                     self._memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
             return self._rows_of(self._memory, query, values, names)
 
@@ -147,7 +145,7 @@ class _Index:
             record = RunRecord.from_plain(parse_with_digest(data, path))
             require(record.name == name, f"{path} is the record of another run, {record.name}", StoreError)
         except StoreError as error:
-            warnings.warn(f"{error}; the record is left out", DamageWarning, stacklevel=2)
+            DamageWarning.warn(f"{error}; the record is left out")
             return
         spec: Mapping[str, Any] = record.spec
         parts = ((spec.get(key) or {}).get("name") for key in ("data", "loss"))
@@ -273,7 +271,7 @@ class Store:
             try:
                 event = Event(**json.loads(line))
             except (ValueError, TypeError):
-                warnings.warn(f"{path}: a line is damaged and left out: {line[:80]}", DamageWarning, stacklevel=2)
+                DamageWarning.warn(f"{path}: a line is damaged and left out: {line[:80]}")
                 continue
             if kind in (None, event.kind) and run in (None, event.run):
                 found.append(event)
@@ -284,7 +282,7 @@ class Store:
         try:
             return RunRecord.read(folder.record) if folder.record.exists() else None
         except StoreError as error:
-            warnings.warn(f"{error}; it is replaced", DamageWarning, stacklevel=3)
+            DamageWarning.warn(f"{error}; it is replaced")
             return None
 
     def _rows(self, columns: str, filters: Filters) -> list[tuple]:

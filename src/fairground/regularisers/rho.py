@@ -17,8 +17,7 @@ Departures from the paper
 
 from typing import Literal
 
-import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from fairground.contracts.regulariser import Loss, Real, Regulariser, Triplets, Tuples, require
 from fairground.functional.triplets import switch_triplets
@@ -38,7 +37,7 @@ class RhoRegulariser(Regulariser):
     def check_loss(self, loss: Loss) -> None:
         require(Triplets in loss.accepts, f"regulariser rho changes triplets; {type(loss).__name__} takes none")
 
-    def change_tuples(self, tuples: Tuples, labels: Tensor, *, generator: torch.Generator | None = None) -> Tuples:
+    def change_tuples(self, tuples: Tuples, labels: Tensor, *, generator: Generator | None = None) -> Tuples:
         refusal = "regulariser rho changes triplets, and this miner gives pairs; try miner=distance_weighted"
         require(isinstance(tuples, Triplets), refusal)
         assert isinstance(tuples, Triplets)

@@ -1,6 +1,5 @@
 """The runs of a report: records, folders and searches, divided into sections of a page and into methods with names."""
 
-import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -106,7 +105,7 @@ def leave_out(error: FairgroundError) -> None:
     """Warn that the page is made without an unreadable file, and note it for the page."""
     sentence, found = f"Left out: {error}", _LEFT_OUT.get([])
     if sentence not in found:
-        warnings.warn(sentence, DamageWarning, stacklevel=2)
+        DamageWarning.warn(sentence)
         found.append(sentence)
 
 

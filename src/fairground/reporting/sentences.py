@@ -4,7 +4,6 @@ Every sentence is built from the values of one `ResultTable` and says no more th
 """
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from fairground.comparison import Generality, join_words, no_verdict_on
@@ -67,7 +66,7 @@ def headline_of(table: ResultTable, *, unfair: str | None = None, generality: Ge
     return f"{top.label} {_standing(table, top, others, where)}.{beyond}{without}"
 
 
-def _on_other_classes(table: ResultTable, top: TableRow, others: Sequence[TableRow], found: Generality) -> str:
+def _on_other_classes(table: ResultTable, top: TableRow, others: list[TableRow], found: Generality) -> str:
     """Return whether what is settled over seeds is settled over seeds and test classes at once."""
     seeds, both = table.comparisons[table.primary], found.both
     verdicts = {row.label: seeds.pair(top.label, row.label).verdict for row in others}
@@ -85,7 +84,7 @@ def _on_other_classes(table: ResultTable, top: TableRow, others: Sequence[TableR
     return f" {what} holds for other test classes too, {at_once}."
 
 
-def _standing(table: ResultTable, top: TableRow, others: Sequence[TableRow], where: str) -> str:
+def _standing(table: ResultTable, top: TableRow, others: list[TableRow], where: str) -> str:
     """Return how the leader stands against the others, by the marks of the table."""
     metric, comparison = table.primary, table.comparisons[table.primary]
     if table.higher_is_better.get(metric) is None:
@@ -109,7 +108,7 @@ def _standing(table: ResultTable, top: TableRow, others: Sequence[TableRow], whe
     return "; ".join(parts)
 
 
-def join_names(names: Sequence[str], *, most: int = 3) -> str:
+def join_names(names: list[str], *, most: int = 3) -> str:
     """Return 'a', 'a and b', 'a, b and c', or 'a, b, c and 4 others'."""
     rest = len(names) - most
     others = f" and {rest} other{'s' if rest > 1 else ''}"

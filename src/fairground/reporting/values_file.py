@@ -4,7 +4,6 @@ The columns are `method, seed, value`, optionally `dataset` and `fold`; folds ar
 """
 
 from pathlib import Path
-from typing import Any
 
 from fairground.comparison import Comparison, InputError, Values, require
 from fairground.files import read_csv, shown
@@ -67,7 +66,7 @@ def values_text(comparison: Comparison, *, dataset: str = "") -> str:
     return "\n".join([*lines, *indented(pair.sentence for pair in comparison.pairs)]) + "\n"
 
 
-def values_plain(comparison: Comparison) -> dict[str, Any]:
+def values_plain(comparison: Comparison) -> dict[str, object]:
     return {
         **{key: getattr(comparison, key) for key in ("level", "margin", "higher_is_better", "sentence", "is_settled")},
         "best": list(comparison.best),

@@ -1,6 +1,5 @@
 """From TOML and overrides to a checked RunSpec: nothing is dropped and nothing is guessed."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from fairground.spec import Overrides, RunSpec, SpecDraft, Value, flat_tables, protocol_names, read_toml
@@ -36,7 +35,7 @@ def load_run(
 
 
 def run_from_plain(
-    data: Mapping[str, Value], overrides: Overrides | None = None, *, origin: str = COMMAND_LINE
+    data: dict[str, Value], overrides: Overrides | None = None, *, origin: str = COMMAND_LINE
 ) -> RunSpec:
     """Return the spec that `to_plain` wrote down, with what the overrides change."""
     draft = SpecDraft()

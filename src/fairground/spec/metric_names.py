@@ -5,7 +5,6 @@ case, hyphens and underscores do not matter. A metric of the user's own, by dott
 """
 
 import re
-from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -103,7 +102,7 @@ def read_analysis(word: str) -> tuple[str, dict[str, Value]]:
     return name, dict(_option(name, text) for text in (match[2] or "").split(",") if text.strip())
 
 
-def check_analyses(words: Sequence[str]) -> None:
+def check_analyses(words: list[str]) -> None:
     """Refuse unknown analyses and options, and an analysis that is named twice: their values would share a name."""
     names = [read_analysis(word)[0] for word in words]
     twice = next((name for name in names if names.count(name) > 1), "")

@@ -1,7 +1,6 @@
 """Where a study is in a run directory, and how it is found again by its name, its hash or its file."""
 
 import json
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -58,7 +57,7 @@ def begun_studies(home: Path) -> dict[str, StudySpec]:
         try:
             found[path.parent.name] = stored_study(path)
         except StoreError as error:
-            warnings.warn(f"{error}. This study is left out.", DamageWarning, stacklevel=2)
+            DamageWarning.warn(f"{error}. This study is left out.")
     return found
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
+from torch import Tensor, get_num_threads
 
 from fairground.evaluation import metric_named
 from fairground.files import sweep, write_atomically
@@ -202,7 +201,7 @@ def _record(training: Training, *, state: State, scores: tuple[Score, ...], fail
         provenance=training.clock.finish(
             data_fingerprint=parts.data_fingerprint,
             split_fingerprint=parts.split_fingerprint,
-            threads=torch.get_num_threads(),
+            threads=get_num_threads(),
             device=parts.device.type,
             device_details=hardware.device_details(parts.device),
             peak_device_bytes=training.peak_device_memory(),

@@ -1,6 +1,5 @@
 """Stored runs opened again: their selected weights, new scores, and the fold models of a repeat joined."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -27,7 +26,7 @@ def reopen(home: Path, name: str, *, device: str = "auto") -> Assembled:
     folder = RunFolder(home, name)
     parts = assemble(stored_spec(folder), device=device_named(device))
     if what := changes_in(newest_checkpoint(folder).get("content", {}), parts.content):
-        warnings.warn(f"run {name} was made with other content: {what}", DamageWarning, stacklevel=2)
+        DamageWarning.warn(f"run {name} was made with other content: {what}")
     parts.model.load_state_dict(selected_weights(folder))
     return parts
 
@@ -73,8 +72,7 @@ def evaluate_stored(
         if apart:
             told = ", ".join(f"{metric} {new:.4g} instead of {old:.4g}" for metric, new, old in apart)
             store.note_event("disagreement", name, f"measured again on {split}: {told}")
-            told = f"the scores of run {name} on {split} contradict its record: {told}"
-            warnings.warn(told, DamageWarning, stacklevel=2)
+            DamageWarning.warn(f"the scores of run {name} on {split} contradict its record: {told}")
     return scores
 
 

@@ -17,8 +17,7 @@ Departures from the paper
 
 from collections import OrderedDict
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor, cat, nn
 
 from fairground.contracts.trunk_head_transform import InColour, PhotoTrunk, Pooling, Preprocessing, PublishedWeights
 from fairground.trunks._fused_convolution import conv_norm
@@ -99,4 +98,4 @@ class _Inception(nn.Module):
 
     def forward(self, hidden: Tensor) -> Tensor:
         branches = (self.branch1, self.branch2, self.branch3, self.branch4)
-        return torch.cat([branch(hidden) for branch in branches], dim=1)
+        return cat([branch(hidden) for branch in branches], dim=1)

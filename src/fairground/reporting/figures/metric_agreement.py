@@ -14,7 +14,6 @@ Paper
 """
 
 import math
-from collections.abc import Sequence
 from operator import mul
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -164,7 +163,7 @@ def metrics_apart(inputs: FigureInputs) -> ReportFigure | None:
     )
 
 
-def lag_one(scores: Sequence[float]) -> float | None:
+def lag_one(scores: list[float]) -> float | None:
     """Return the autocorrelation of scores; None where they are too few or constant."""
     if len(scores) < LEAST_EPOCHS or min(scores) == max(scores):
         return None
