@@ -336,6 +336,8 @@ class Doctor:
         proxies = next((weight for weight in per_class if (weight.shape[0], weight.shape[-1]) == ends), None)
         #: of the first learnable tensor of the loss with one or several vectors per class
         self._proxies = None if proxies is None else ProxyUsage(proxies, stepper.optimiser, is_decayed=is_decayed)
+        #: what a checkpoint keeps besides `progress`
+        self.tensors = {} if self._proxies is None else {"sums": self._proxies.sums}
 
     def after_batch(self, progress: "Progress", batch: Batch, loss: float, embeddings: torch.Tensor) -> None:
         """Look at the batch just trained on, already counted in `progress`."""
@@ -381,13 +383,6 @@ class Doctor:
                 found = Finding(sign=name, epoch=progress.epoch, step=progress.step, **diagnosis._asdict())
                 progress.findings.append(found)
                 self._listen(SignFound(sign=name, sentence=found.text))
-
-    def tensors(self) -> dict[str, torch.Tensor]:
-        return {} if self._proxies is None else {"sums": self._proxies.sums}
-
-    def load_tensors(self, tensors: Mapping[str, torch.Tensor]) -> None:
-        if self._proxies is not None and tensors:
-            self._proxies.sums.copy_(tensors["sums"])
 
     @torch.no_grad()
     def _measure(self, embeddings: torch.Tensor) -> list[float]:

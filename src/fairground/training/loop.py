@@ -96,8 +96,8 @@ class Training:
             return
         asked = torch.get_num_threads()
         self.progress, watched = put_back(self.parts, snapshot)
-        if self.doctor is not None:
-            self.doctor.load_tensors(watched)
+        for name, tensor in (self.doctor.tensors if self.doctor is not None else {}).items():
+            tensor.copy_(watched.get(name, tensor))
         now = self.progress
         self.clock = Clock(now.started, now.seconds, now.cpu_seconds, now.peak_memory)
         if (begun := now.threads) != asked:
@@ -247,7 +247,7 @@ class Training:
         now, clock = self.progress, self.clock
         now.seconds, now.cpu_seconds, now.peak_memory = clock.seconds(), clock.cpu_seconds(), clock.peak()
         now.peak_device_memory = self.peak_device_memory()
-        watched = {} if self.doctor is None else self.doctor.tensors()
+        watched = {} if self.doctor is None else self.doctor.tensors
         self.checkpoints.save(now.step, take_snapshot(self.parts, now, watched))
 
 

@@ -1,6 +1,7 @@
 """What a run's embeddings score: who searches whom, on unit vectors or raw ones."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -37,21 +38,14 @@ def view_of_rows(
     table: contracts.ImageTable, embeddings: torch.Tensor, rows: np.ndarray, *, normalise: bool, seeds: int = 1
 ) -> EmbeddingView:
     """Return the view of embeddings of some rows; queries search the gallery where the data set tells them apart."""
-    labels = table.labels[rows]
-    groups = None if table.groups is None else table.groups[rows]
     queries, gallery = queries_and_gallery(table, rows)
-    if queries is gallery:
-        return EmbeddingView(embeddings, labels, groups=groups, normalise=normalise, clustering_seeds=seeds)
-    return EmbeddingView(
-        embeddings[torch.from_numpy(queries)],
-        labels[queries],
-        embeddings[torch.from_numpy(gallery)],
-        labels[gallery],
-        groups=None if groups is None else groups[queries],
-        reference_groups=None if groups is None else groups[gallery],
-        normalise=normalise,
-        clustering_seeds=seeds,
-    )
+    sides: list[Any] = [slice(None)] if queries is gallery else [queries, gallery]
+    found = [array for side in sides for array in (embeddings[side], table.labels[rows][side])]
+    settings: dict[str, Any] = {"normalise": normalise, "clustering_seeds": seeds}
+    if table.groups is not None:
+        groups = (table.groups[rows][side] for side in sides)
+        settings |= zip(("groups", "reference_groups"), groups, strict=False)
+    return EmbeddingView(*found, **settings)
 
 
 def queries_and_gallery(table: contracts.ImageTable, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
