@@ -5,7 +5,6 @@ import os
 import pytest
 import torch
 
-from fairground.errors import InputError
 from fairground.records.store import Store
 from fairground.studies.executors.executor import Executor, InlineExecutor, executor_named, limited_to
 from fairground.studies.executors.processes import ProcessExecutor
@@ -46,15 +45,6 @@ def test_a_search_may_submit_while_it_listens(make):
             if seen[-1] < 100:
                 executor.submit(str(seen[-1]), {"n": seen[-1]})
     assert seen == [2, 4, 8, 16, 32, 64, 128]
-
-
-def test_a_job_under_way_is_refused_and_welcome_again_afterwards(make):
-    with make(f"{JOBS}:double") as executor:
-        executor.submit("1", {"n": 1})
-        with pytest.raises(InputError, match="job 1 is already under way"):
-            executor.submit("1", {"n": 1})
-        assert len(list(executor.finished())) == 1
-        assert len(list(executor.run({"1": {"n": 1}}))) == 1
 
 
 def test_what_jobs_tell_is_heard_in_order(make):

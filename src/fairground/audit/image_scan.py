@@ -27,10 +27,7 @@ _ENOUGH, _SIDE = 64, 16
 
 @dataclass(frozen=True, kw_only=True)
 class ImageScan:
-    """For each image (n): a hash of its content, its fingerprint of bits (n, 4), and height and width (n, 2).
-
-    `faults` says what is wrong with those that cannot be read. Features have no bits and no sizes.
-    """
+    """For each image a hash, and of pictures bits (n, 4) and sizes (n, 2); `faults` are those that cannot be read."""
 
     hashes: np.ndarray
     bits: np.ndarray | None = None

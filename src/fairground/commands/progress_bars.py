@@ -187,9 +187,7 @@ def study_progress(
 
 def _outcome(record: "records.RunRecord", metric: str, known_signs: set[str]) -> tuple[str, str]:
     """Return what a run is, and how it ended: with its score, and the signs of the doctor that are not known yet."""
-    loss: Any = record.spec["loss"]
-    split: Any = record.spec["split"]
-    fold = f" fold {split['fold']}" if "fold" in split else ""
+    fold = record.setting("split.fold")
     test, validation = record.score(metric, "test"), record.score(metric, "validation")
     score, part = (test, "test") if test is not None else (validation, "validation")
     ended = "done" if score is None else f"{part} {metric} {reporting.with_unit(metric, score)}"
@@ -198,7 +196,10 @@ def _outcome(record: "records.RunRecord", metric: str, known_signs: set[str]) ->
     new = [sign for sign in dict.fromkeys(finding.sign for finding in record.findings) if sign not in known_signs]
     known_signs.update(new)
     signs = f"  doctor: {', '.join(new)}" if new else ""
-    return f"{loss['name']} seed {record.spec['seed']}{fold}", f"{ended}{signs}"
+    return (
+        f"{record.setting('loss')} seed {record.spec['seed']}{'' if fold is None else f' fold {fold}'}",
+        f"{ended}{signs}",
+    )
 
 
 def _say_note(event: Mapping[str, Any], say: Callable[[str], None]) -> None:

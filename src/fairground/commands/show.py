@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 from fairground import records, reporting, spec
 from fairground.commands import HOME, Answer, Home, Verbatim, fitted, plural, screen_width
@@ -31,12 +31,10 @@ def record_lines(record: "records.RunRecord") -> Iterator[str]:
         trained = "untrained" if row.loss is None else f"loss {row.loss:.4f}"
         mark = "<-\xa0selected" if row.epoch == record.best_epoch else ""
         yield scores(f"  epoch {row.epoch:>3}  {trained:<14}", dict(row.validation), mark)
-    training: Any = record.spec.get("training", {})
-    if record.state == "done" and record.epochs and training.get("patience"):
-        last, epochs = record.epochs[-1].epoch, training["epochs"]
-        since = f"no better score since epoch {record.best_epoch} (training.patience={training['patience']})"
-        if last < epochs:
-            yield f"  stopped after epoch {last} of {epochs}: {since}"
+    patience, epochs = record.setting("training.patience"), record.setting("training.epochs")
+    if record.state == "done" and record.epochs and patience and (last := record.epochs[-1].epoch) < epochs:
+        since = f"no better score since epoch {record.best_epoch} (training.patience={patience})"
+        yield f"  stopped after epoch {last} of {epochs}: {since}"
     for split in ("validation", "test"):
         if found := {score.metric: score.value for score in record.scores if score.split == split}:
             yield scores(f"  {split:<10}", found)

@@ -292,7 +292,7 @@ def _status(found: StudySpec, home: Path) -> Answer:
             yield f"  {event.at}  {event.who}  {event.kind}"
 
     state = {"study": found.name, "hash": study_hash(found), "is_begun": is_begun, "is_sealed": not openings}
-    state["waves"] = {data: dict(vars(wave)) for data, wave in waves.items()}
+    state["waves"] = {data: wave.to_plain() for data, wave in waves.items()}
     plain = {"jobs": [dict(vars(row)) for row in rows], "events": [dict(vars(event)) for event in events]}
     return Answer({**state, **plain}, lines())
 

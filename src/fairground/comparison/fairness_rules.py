@@ -117,13 +117,12 @@ class Rule:
 
 def is_measured_raw(record: RunRecord) -> bool:
     """Tell whether embeddings were measured without normalisation: by the run's setting, else by its loss."""
-    evaluation, loss = record.spec.get("evaluation"), record.spec.get("loss")
-    given = evaluation.get("normalise") if isinstance(evaluation, Mapping) else None
+    given = record.setting("evaluation.normalise")
     if given is not None:
         return given is False
-    if not isinstance(loss, Mapping) or loss.get("normalise") is True:
+    if record.setting("loss.normalise") is True:
         return False
-    return declared("losses", str(loss.get("name")), "on_sphere", True) is False
+    return declared("losses", str(record.setting("loss")), "on_sphere", True) is False
 
 
 def _free_of_lengths(evidence: Evidence) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from statistics import fmean
 
 from fairground.records.record import EpochRow, RunRecord, one_of_each_spec
-from fairground.spec import Value, hash_of
+from fairground.spec import hash_of, without_fold
 
 
 def join_folds(records: Iterable[RunRecord]) -> list[RunRecord]:
@@ -47,7 +47,7 @@ def _one(method: str, runs: Sequence[RunRecord]) -> RunRecord:
     return replace(
         first,
         method=method,
-        spec={**first.spec, "split": {**_split(first), "fold": ", ".join(_fold(run) for run in runs)}},
+        spec={**first.spec, "split": {**first.spec["split"], "fold": ", ".join(_fold(run) for run in runs)}},
         scores=tuple(scores),
         epochs=tuple(_epochs(runs)),
         # Folds choose their epochs apart: the mean of them has none.
@@ -82,15 +82,8 @@ def _epochs(runs: Sequence[RunRecord]) -> Iterator[EpochRow]:
 
 def _method(record: RunRecord) -> str:
     """Return the hash of the spec without seed and fold; of a run without folds, the method it has anyway."""
-    if "fold" not in _split(record):
-        return record.method
-    split = {key: value for key, value in _split(record).items() if key != "fold"}
-    return hash_of({**record.spec, "seed": 0, "split": split})
-
-
-def _split(record: RunRecord) -> Mapping[str, Value]:
-    split = record.spec.get("split")
-    return split if isinstance(split, Mapping) else {}
+    is_fold = record.setting("split.fold") is not None
+    return hash_of({**without_fold(record.spec), "seed": 0}) if is_fold else record.method
 
 
 def _n_folds(records: Sequence[RunRecord]) -> int:
@@ -98,9 +91,8 @@ def _n_folds(records: Sequence[RunRecord]) -> int:
 
 
 def _fold(record: RunRecord) -> str:
-    return str(_split(record).get("fold", ""))
+    return str(record.setting("split.fold"))
 
 
 def seed_of(record: RunRecord) -> int:
-    seed = record.spec.get("seed")
-    return seed if isinstance(seed, int) else 0
+    return int(record.spec.get("seed") or 0)

@@ -33,17 +33,35 @@ SPENDING = 1.5
 class Wave:
     """Where a study in waves stands after `n_looks` looks.
 
-    `given` are the seeds each method was given so far, `needs` those of them it still has to run. `in_question` get
-    more seeds, or would without the limit. `comparison` corrects for all looks, None before the first.
+    `given` are the seeds each method was given so far, `needs` those of them it still has to run, and `seeds` counts
+    those that are done. `in_question` get more seeds, or would without the limit. `comparison` corrects for all looks,
+    None before the first.
     """
 
     given: Mapping[str, tuple[Any, ...]]
     in_question: tuple[str, ...]
     plan: UntilSettledSpec
+    seeds: Mapping[str, int] = field(default_factory=dict)
     needs: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     comparison: Comparison | None = None
     n_looks: int = 0
     state: Literal["running", "settled", "limit"] = "running"
+
+    @property
+    def sentence(self) -> str:
+        """Who got how many seeds, and who gets more."""
+        listed, names = ", ".join(f"{method} {n}" for method, n in self.seeds.items()), ", ".join(self.in_question)
+        looks = f"{self.n_looks} look{'' if self.n_looks == 1 else 's'}"
+        if self.state == "settled":
+            return f"settled after {looks}; seeds: {listed}"
+        if self.state == "running":
+            return f"{looks} so far; seeds: {listed}; more seeds follow for {names}"
+        return f"the limit of {self.plan.limit} seeds is reached after {looks}; seeds: {listed}; still open: {names}"
+
+    def to_plain(self) -> dict[str, Any]:
+        counts = {"given": {method: len(seeds) for method, seeds in self.given.items()}, "seeds": dict(self.seeds)}
+        now = {"in_question": self.in_question, "n_looks": self.n_looks, "state": self.state}
+        return {**counts, **now, "limit": self.plan.limit}
 
 
 def next_wave(
@@ -72,11 +90,12 @@ def next_wave(
             for name in wave.in_question
         }
         needs = {name: found for name, found in missing.items() if found}
-        runs = _given_runs(values, given)
+        done = {name: sum(seed in values.get(name, {}) for seed in seeds) for name, seeds in given.items()}
+        wave, runs = replace(wave, given=given, seeds=done), _given_runs(values, given)
         if needs or runs is None:
-            return replace(wave, given=given, needs=needs)
+            return replace(wave, needs=needs)
         found = look(runs, plan, number, wave.comparison, margin=margin, higher_is_better=higher_is_better)
-        wave = replace(wave, comparison=found, given=given, in_question=in_question(found), n_looks=number + 1)
+        wave = replace(wave, comparison=found, in_question=in_question(found), n_looks=number + 1)
         if not wave.in_question:
             return replace(wave, state="settled")
     return replace(wave, state="limit")

@@ -48,10 +48,7 @@ class Feed:
         self._loggers: dict[str, dict[str, RunLogger]] = {}
 
     def after(self, call: Callable[[Any], None], run: str = "") -> Callable[[Any], None]:
-        """Return a function that calls another one first, and the loggers if it is told of an epoch or a record.
-
-        An epoch is an event of `run`, or of an executor, which names the run.
-        """
+        """Return a function that calls another one, then the loggers if it hears of an epoch of `run` or a record."""
 
         def both(told: Event | Mapping[str, Any] | RunRecord) -> None:
             call(told)

@@ -47,7 +47,6 @@ from fairground.papers.reproduction import repeats_of
 from fairground.papers.reproduction import rows_for
 from fairground.papers.reproduction import verdict_of
 from fairground.papers.reproduction import verdict_on_values
-from fairground.papers.reproduction import without_fold
 
 __all__ = [
     "CLASSICS",
@@ -98,5 +97,4 @@ __all__ = [
     "table_of",
     "verdict_of",
     "verdict_on_values",
-    "without_fold",
 ]

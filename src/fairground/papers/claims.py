@@ -36,10 +36,7 @@ def claims_on(dataset: str) -> list[Claim]:
 
 
 def claimed_gain(over: str, dataset: str) -> Interval | None:
-    """Return the mean over papers of what they claim to gain over a classic loss, in per cent, without an interval.
-
-    Only papers count whose own number and baseline are both held.
-    """
+    """Return the mean gain over a classic loss, in per cent, of papers that print their own number and the baseline."""
     reported = _reported(over, dataset)
     gains = [
         100 * (row.right_value - reported[publication]) / reported[publication]

@@ -143,10 +143,7 @@ def _shown(span: Range | None) -> str:
 
 
 def coverage_of(rows: Iterable[PublishedRow]) -> list[dict[str, Any]]:
-    """Return which study makes each printed number, in the papers' order; `reason` says why none does.
-
-    `cost` is the number of trainings of its own method and data set, all folds, trials and repeats.
-    """
+    """Return which study makes each printed number, in how many trainings of its job (`cost`), or why none does."""
     lines = []
     for row in rows:
         shown = {key: getattr(row, key) for key in ("row", "dataset", "metric", "setting", "printed")}

@@ -35,10 +35,7 @@ SPREADS: Mapping[str, Spread] = {
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedTable:
-    """One table of one paper, what its runs were selected on, and the studies that make its numbers.
-
-    `reason` says why the rows that no study makes have none.
-    """
+    """One table of one paper, and the studies that make its numbers; `reason` says why some rows have none."""
 
     paper: str
     table: str

@@ -21,13 +21,13 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Literal
 
 from fairground.comparison.comparison_result import LEVEL, Interval, t_interval
 from fairground.papers.expected_runs import Mismatch, ensemble_protocol, expected_runs, mismatches, table_of
 from fairground.papers.published_numbers import SPREADS, PublishedRow, printed_elsewhere, published_rows
 from fairground.records import RunRecord, grouped
-from fairground.spec import Value, canonical_json, flatten, require
+from fairground.spec import hash_of, require, without_fold
 
 Outcome = Literal["reproduced", "contradicted", "differs", "not comparable"]
 #: why runs must not be compared with a row: a setting, or anything else as a sentence
@@ -63,7 +63,7 @@ def compare_with_published(
     """
     found = []
     for group in groups:
-        label = labels.get(group[0].name, _loss_of(group[0]))
+        label = labels.get(group[0].name, group[0].setting("loss"))
         same = attrgetter("table_name", "method", "dataset", "network", "embedding_dim", "setting")
         verdicts = []
         for rows in grouped((same(row), row) for row in rows_for(group[0])).values():
@@ -79,7 +79,7 @@ def compare_with_published(
 
 
 def rows_for(record: RunRecord) -> list[PublishedRow]:
-    protocol, loss, is_joined = str(record.spec.get("protocol")), _loss_of(record), "ensemble" in record.spec
+    protocol, loss, is_joined = record.spec.get("protocol"), record.setting("loss"), "ensemble" in record.spec
     return [
         row
         for row in published_rows()
@@ -88,11 +88,6 @@ def rows_for(record: RunRecord) -> list[PublishedRow]:
         and is_joined == (row.setting == "concatenated")
         and expected_runs(row)
     ]
-
-
-def _loss_of(record: RunRecord) -> str:
-    loss = record.spec.get("loss")
-    return str(loss.get("name")) if isinstance(loss, Mapping) else "?"
 
 
 def verdict_of(records: Sequence[RunRecord], row: PublishedRow) -> PublishedVerdict:
@@ -206,14 +201,7 @@ def _not_comparable(row: PublishedRow, why: str, **intervals: Interval | None) -
 def repeats_of(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
     """Group our own runs that differ in nothing but seed and fold, in the order of first appearance."""
     ours = [record for record in records if not record.is_imported]
-    return list(grouped((canonical_json(without_fold(one.spec) | {"seed": None}), one) for one in ours).values())
-
-
-def without_fold(spec: Mapping[str, Value]) -> dict[str, Any]:
-    """Return a spec without the fold of its split: what the fold models of one repeat share."""
-    split = spec.get("split")
-    kept = {key: value for key, value in split.items() if key != "fold"} if isinstance(split, Mapping) else split
-    return {**spec, "split": kept}
+    return list(grouped((hash_of(without_fold(one.spec) | {"seed": 0}), one) for one in ours).values())
 
 
 def obstacles(records: Sequence[RunRecord], row: PublishedRow) -> Iterator[Obstacle]:
@@ -235,13 +223,9 @@ def obstacles(records: Sequence[RunRecord], row: PublishedRow) -> Iterator[Obsta
             else "the row joins the embeddings of four models, and a run has those of one"
         )
     elif row.setting == "separated":
-        flat = [flatten(record.spec) for record in records]
-        n_folds = flat[0].get("split.n_folds", "")
-        wanted = int(n_folds) if n_folds.isdigit() else 4
-        seeds = [record.spec.get("seed") for record in records]
-        folds = grouped(zip(seeds, (one.get("split.fold", "") for one in flat), strict=True))
-        for seed, there in folds.items():
-            if (n := len({fold for fold in there if fold.isdigit()})) != wanted:
+        wanted = records[0].setting("split.n_folds") or 4
+        for seed, folds in grouped((one.spec.get("seed"), one.setting("split.fold")) for one in records).items():
+            if (n := len({fold for fold in folds if fold is not None})) != wanted:
                 yield f"a repeat is the mean of {wanted} folds, and seed {seed} has {n}"
                 return
 

@@ -1,7 +1,4 @@
-"""The record of one run: its whole spec, scores, epochs and provenance.
-
-What the program must know about a run is a field. Notes are sentences for people; no code reads them back.
-"""
+"""The record of one run: its spec, scores, epochs and provenance. Notes are for people; no code reads them back."""
 
 import dataclasses
 import math
@@ -13,7 +10,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from fairground import spec as specs
 from fairground.files import parse_json, read_with_digest
-from fairground.spec import StoreError, Value, canonical_json, declared_metric, require, text_without_seed, to_plain
+from fairground.spec import StoreError, canonical_json, declared_metric, require, text_without_seed, to_plain
 
 RECORD_VERSION = 4
 State = Literal["done", "diverged", "failed"]
@@ -93,10 +90,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """Code, packages, machine, threads, data, time and memory of a run; `cpu_seconds` are those of all threads.
-
-    `device` is the kind that trained it, cpu or cuda for example; `device_details` are its model, driver and libraries.
-    """
+    """Code, packages, machine, data, time and memory of a run; `device_details` are its model, driver and libraries."""
 
     fairground: str = ""
     packages: Mapping[str, str] = field(default_factory=dict)
@@ -131,7 +125,7 @@ class RunRecord:
 
     name: str
     method: str
-    spec: Mapping[str, Value]
+    spec: Mapping[str, Any]
     state: State = "done"
     epochs: tuple[EpochRow, ...] = ()
     best_epoch: int | None = None
@@ -185,11 +179,15 @@ class RunRecord:
         declared = declared_metric(metric) if stored is None else None
         return stored if declared is None else declared.higher_is_better
 
+    def setting(self, key: str) -> Any:
+        """Return what the run has for a dotted setting, if anything; `loss` is the name of its loss."""
+        part, _, inner = key.partition(".")
+        return (self.spec.get(part) or {}).get(inner or "name")
+
     @property
     def is_trial(self) -> bool:
         """Whether the run is a trial of a search: its test split is never opened."""
-        evaluation = self.spec.get("evaluation")
-        return isinstance(evaluation, Mapping) and evaluation.get("test") is False
+        return self.setting("evaluation.test") is False
 
     @property
     def is_imported(self) -> bool:
@@ -198,8 +196,7 @@ class RunRecord:
 
     @property
     def is_untrained(self) -> bool:
-        training = self.spec.get("training")
-        return isinstance(training, Mapping) and training.get("epochs") == 0
+        return bool(self.setting("training.epochs") == 0)
 
     def digits(self) -> str:
         """Return everything reproducible about the run as one text: equal texts mean bit-identical runs."""

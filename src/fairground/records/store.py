@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -147,20 +147,16 @@ class _Index:
         except StoreError as error:
             DamageWarning.warn(f"{error}; the record is left out")
             return
-        spec: Mapping[str, Any] = record.spec
-        parts = ((spec.get(key) or {}).get("name") for key in ("data", "loss"))
-        metric = _USUAL_METRIC if record.selection is None else record.selection.metric
-        values = [name, changed, record.method, record.state, spec.get("protocol"), *parts, spec.get("seed")]
-        values += [method_name(spec), data_name(spec.get("data")), metric, record.score(metric)]
+        spec, metric = record.spec, _USUAL_METRIC if record.selection is None else record.selection.metric
+        values = [name, changed, record.method, record.state, spec.get("protocol"), record.setting("data")]
+        values += [record.setting("loss"), spec.get("seed"), method_name(spec), data_name(spec.get("data"))]
+        values += [metric, record.score(metric)]
         db.execute(f"INSERT INTO listed VALUES ({', '.join('?' * len(values))})", values)
         db.execute("INSERT INTO body VALUES (?, ?)", (name, data))
 
 
 class Store:
-    """The records under `root`; reading a folder without records finds nothing and creates nothing.
-
-    `patience` is how many seconds to wait for a process that holds the index. Threads may share a store.
-    """
+    """The records under `root`, of which reading creates none; `patience` is how many seconds to wait for the index."""
 
     def __init__(self, root: Path | str, *, patience: float = 10.0) -> None:
         self.root = Path(root)

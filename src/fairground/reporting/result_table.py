@@ -21,7 +21,6 @@ from fairground.spec import InputError, SeedProcedure, StudySpec, data_name, fla
 if TYPE_CHECKING:
     from fairground.comparison import Wave
     from fairground.reporting import ClassScores
-    from fairground.studies import WaveStatus
 
 #: `best` the leader once it is settled against all, `equivalent` within the margin of the leader, `unsettled` the
 #: leader and what these runs cannot tell from it
@@ -88,7 +87,7 @@ class ResultTable:
     rows: tuple[TableRow, ...]
     comparisons: Mapping[str, Comparison]
     methods: tuple[Method, ...]
-    waves: "WaveStatus | None" = None
+    waves: "Wave | None" = None
     imported: tuple[TableRow, ...] = ()
     study: StudySpec | None = None
 
@@ -161,7 +160,7 @@ class ResultTable:
             primary=primary,
             split=split,
             level=comparer.level,
-            waves=comparer.waves,
+            waves=comparer.wave,
             rows=tuple(rows),
             comparisons=comparisons,
             methods=tuple(methods),
@@ -283,7 +282,6 @@ class MethodComparer:
     ) -> None:
         self.methods, self.level, self.margin, self.over, self.classes = methods, level, margin, over, classes
         self.wave: Wave | None = None
-        self.waves: WaveStatus | None = None
         procedures = {record.seed_procedure for method in methods for record in method.records}
         self.procedure = procedures.pop() if len(procedures) == 1 and len(methods) > 1 else None
         if self.procedure is None:
@@ -295,7 +293,6 @@ class MethodComparer:
         require(level in (LEVEL, planned), f"{refused}; got {level:g}")
         values = {method.label: method.by_seed(self.procedure.metric, "test") for method in methods}
         self.level, self.wave = planned, _wave(methods, values, self.procedure)
-        self.waves = studies.WaveStatus.from_wave(self.wave, values)
 
     def can_compare(self, metric: str) -> bool:
         try:
@@ -329,10 +326,8 @@ def _wave(methods: Sequence[Method], values: Mapping[str, Mapping[int, float]], 
         plan = procedure.plan
         most = max((len(seeds) for seeds in values.values()), default=0)
         given = {label: tuple(seed for seed in procedure.seeds if seed in seeds) for label, seeds in values.items()}
-        n_looks = sum(n <= most for n in plan.looks)
-        return comparison.Wave(
-            comparison=None, given=given, needs={}, in_question=(), n_looks=n_looks, state="settled", plan=plan
-        )
+        done, n_looks = {label: len(seeds) for label, seeds in given.items()}, sum(n <= most for n in plan.looks)
+        return comparison.Wave(given=given, seeds=done, in_question=(), n_looks=n_looks, state="settled", plan=plan)
     lost = [
         (method.label, seed_of(record))
         for method in methods

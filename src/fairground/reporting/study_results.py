@@ -7,11 +7,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairground import papers, reporting, studies
+from fairground import reporting, studies
 from fairground.comparison import Interval, join_folds, seed_of
 from fairground.records import RunRecord, Store, grouped
 from fairground.reporting import RunSet, SectionKey, names_of_joined, section_key, table_formats, with_ensembles_apart
-from fairground.spec import InputError, StudySpec, canonical_json, declared_metric, load_study, require, study_names
+from fairground.spec import (
+    InputError,
+    StudySpec,
+    canonical_json,
+    declared_metric,
+    load_study,
+    require,
+    study_names,
+    without_fold,
+)
 
 if TYPE_CHECKING:
     from fairground.reporting import ResultTable
@@ -225,4 +234,4 @@ def _is_run(store: Store, name: str) -> bool:
 
 
 def _repeat(record: RunRecord) -> str:
-    return canonical_json({**papers.without_fold(record.spec), "ensemble": None})
+    return canonical_json({**without_fold(record.spec), "ensemble": None})

@@ -79,6 +79,7 @@ from fairground.spec.run_names import name_of
 from fairground.spec.run_names import shared
 from fairground.spec.run_names import text_without_seed
 from fairground.spec.run_names import to_plain
+from fairground.spec.run_names import without_fold
 from fairground.spec.run_spec import ComponentSpec
 from fairground.spec.run_spec import EvaluationSpec
 from fairground.spec.run_spec import OPTIMISERS
@@ -261,4 +262,5 @@ __all__ = [
     "text_without_seed",
     "to_plain",
     "value_at",
+    "without_fold",
 ]

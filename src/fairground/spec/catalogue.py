@@ -91,10 +91,7 @@ def lazy_room(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
 
 
 def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return `__getattr__`, `__dir__` and `__all__` of a room whose stub lists its names.
-
-    A name's file is imported when the name is first used.
-    """
+    """Return `__getattr__`, `__dir__` and `__all__` of a room whose stub lists its names, each imported when used."""
     stub = (_HERE / package.rpartition(".")[2] / "__init__.pyi").read_text(encoding="utf-8")
     homes = {name: module for module, name in re.findall(r"^from (\S+) import (\w+)$", stub, re.MULTILINE)}
 

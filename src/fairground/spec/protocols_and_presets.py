@@ -35,10 +35,7 @@ def protocol_texts() -> dict[str, str]:
 
 
 def presets(loss: str) -> dict[str, dict[str, Value]]:
-    """Return the published hyperparameters of a loss by the preset's name, each as dotted settings of a run.
-
-    Those that the paper's text has otherwise follow as `roth-cub200-text` and the like.
-    """
+    """Return the published hyperparameters of a loss by preset; as the text has them, as `roth-cub200-text`."""
     name = canonical("losses", loss)
     written = {preset: preset_of(name, preset) for preset in _presets().get(name, {})}
     as_text = {f"{preset}-text": preset_of(name, f"{preset}-text") for preset in written if "as-run" not in preset}

@@ -68,6 +68,11 @@ def text_without_seed(spec: Mapping[str, Any]) -> bytes:
     return canonical_json({key: value for key, value in spec.items() if key != "seed"}).encode()
 
 
+def without_fold(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a spec without the fold of its split: what the fold models of one repeat share."""
+    return {**spec, "split": {key: value for key, value in (spec.get("split") or {}).items() if key != "fold"}}
+
+
 def differing(flat: Iterable[Mapping[str, str]]) -> list[str]:
     """Return the settings that are not the same everywhere, in the order of their first appearance."""
     specs = list(flat)

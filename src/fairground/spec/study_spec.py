@@ -157,10 +157,7 @@ class UntilSettledSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class SeedProcedure:
-    """The `plan` by which the seeds of a run's method were given out: `first_seed` and the next, judged by `metric`.
-
-    Runs of one procedure may be compared whatever number of seeds it gave to each method.
-    """
+    """The `plan` by which seeds were given out, `first_seed` and the next; its runs may all be compared."""
 
     plan: UntilSettledSpec
     metric: str
@@ -324,10 +321,7 @@ class StudyJob:
         test: bool,
         unsaid: str | None = None,
     ) -> RunSpec:
-        """Return one run of the job with these settings; `test` false keeps the test split sealed.
-
-        `unsaid` stands for what only the user can say (where the images are), in a spec that is not to be run.
-        """
+        """Return one run of the job with these settings; without `test`, the test split stays sealed."""
         study, folds = self.study, self.study.folds
         words = (*study.overrides, *self.data.words, *self.method.words)
         overrides = dict(parse_override(word.replace("{data}", self.data.label)) for word in words)
@@ -362,11 +356,7 @@ class StudyJob:
         return {key: range_for(key, span, units[key]) for key, span in sorted(found.items()) if span is not None}
 
     def defaults(self) -> dict[str, Value]:
-        """Return the searched settings as the method's own overrides and defaults have them.
-
-        One that its range does not have, such as a weight of 0 on a logarithmic scale, is left out: a run without it
-        is the method's own all the same.
-        """
+        """Return the searched settings as the method itself has them, but for those that are outside their ranges."""
         spec = self._searched()
         found = {key: (span, spec.value_of(key)) for key, span in self.ranges().items()}
         return {key: value for key, (span, value) in found.items() if contains(span, value)}

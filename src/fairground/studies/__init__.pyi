@@ -11,7 +11,6 @@ from fairground.errors import StoreError
 from fairground.errors import require
 from fairground.errors import require_within
 from fairground.studies.final_runs import FinalRuns
-from fairground.studies.final_runs import WaveStatus
 from fairground.studies.final_runs import finals_of
 from fairground.studies.final_runs import run_finals
 from fairground.studies.final_runs import wave_of
@@ -111,7 +110,6 @@ __all__ = [
     "Trial",
     "TrialState",
     "TrialStore",
-    "WaveStatus",
     "begun_hint",
     "begun_studies",
     "cost_probes",

@@ -29,10 +29,7 @@ class RunSpeed:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanRow:
-    """One job: how many trainings its search and its final runs take, and what one of them costs where known.
-
-    `seconds` and `bytes` were measured on its first run; `work` is what its spec says it takes, at most.
-    """
+    """One job: its trainings, and what one costs: as measured on the first, or at most, by its spec (`work`)."""
 
     job: str
     n_settings: int
@@ -146,8 +143,7 @@ def measured_speeds(store: Store) -> dict[str, RunSpeed]:
     found: dict[str, list[float]] = {}
     hardware: dict[str, str] = {}
     for record in store.records():
-        trunk = record.spec.get("trunk")
-        name = str(trunk.get("name")) if isinstance(trunk, Mapping) else ""
+        name = record.setting("trunk")
         speeds = [row.images_per_second for row in record.epochs if row.epoch > 0 and row.images_per_second > 0]
         if name and speeds:
             found.setdefault(name, []).extend(speeds)

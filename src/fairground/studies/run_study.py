@@ -1,7 +1,4 @@
-"""A study from end to end: search, select, repeat on fresh seeds.
-
-Also what is stored of a study, and how far it is.
-"""
+"""A study from end to end: search, select, repeat on fresh seeds; what is stored of it, and how far it is."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +10,7 @@ from fairground.records import RunRecord, Store
 from fairground.spec import StudyJob, StudySpec, jobs_of
 from fairground.studies import JOB, JOIN_JOB, OnRecord, Scheduler, Seal, folder_of, join_folds, search, with_procedures
 from fairground.studies.executors.executor import Executor
-from fairground.studies.final_runs import WaveStatus, finals_of, run_finals, waves_of
+from fairground.studies.final_runs import finals_of, run_finals, waves_of
 from fairground.studies.trials import Selected, Trial, TrialStore, counts, select
 
 #: starts an executor of the function named by a dotted path
@@ -42,10 +39,7 @@ def run_study(
     join_job: str = JOIN_JOB,
     again: bool = False,
 ) -> list[JobResult]:
-    """Run a study from wherever it is and return the result of every job.
-
-    Refused where data or code changed since it was begun; with `again` it then begins with a new search.
-    """
+    """Run a study from wherever it is; `again` searches again, and is not refused, where data or code changed since."""
     folder, store = folder_of(study, home), Store(home)
     jobs, seal = jobs_of(study), Seal(store, study)
 
@@ -111,14 +105,12 @@ class _StoredStudy:
         self.trials = {job.label: trials.trials(job.label) for job in jobs_of(study) if study.search.trials}
         self.selection = self.seal.selection()
         self.finals = {} if self.selection is None else finals_of(study, self.seal)
-        #: in waves, the records of final runs that are over, which a failed run is not, and how each data set stands
-        self.records: dict[str, RunRecord] = {}
         self.waves: dict[str, comparison.Wave] = {}
         if study.until_settled is not None:
             names = {name for runs in self.finals.values() for name in runs.names(study.repeat_seeds)}
+            # A failed run is not over.
             over = names & {*self.done, *self.store.names(state="diverged")}
-            self.records = {name: self.store.get(name) for name in over}
-            self.waves = waves_of(self.finals.values(), self.records)
+            self.waves = waves_of(self.finals.values(), {name: self.store.get(name) for name in over})
 
     def seeds(self, job: StudyJob) -> Sequence[int]:
         """Return the seeds that a job was given so far."""
@@ -146,14 +138,9 @@ def status_of(study: StudySpec, *, home: Path) -> list[JobStatus]:
     return rows
 
 
-def waves_so_far(study: StudySpec, *, home: Path) -> dict[str, WaveStatus]:
+def waves_so_far(study: StudySpec, *, home: Path) -> "dict[str, comparison.Wave]":
     """Return where each data set of a study in waves stands; nothing before selection, or of a fixed design."""
-    stored, metric = _StoredStudy(study, home), study.selection.metric
-    done = {label: runs.values(stored.records, metric)[0] for label, runs in stored.finals.items()}
-    return {
-        data: WaveStatus.from_wave(wave, {method: done[f"{data}/{method}"] for method in wave.given})
-        for data, wave in stored.waves.items()
-    }
+    return _StoredStudy(study, home).waves
 
 
 def results_so_far(study: StudySpec, *, home: Path) -> list[JobResult]:

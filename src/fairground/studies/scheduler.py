@@ -69,7 +69,12 @@ class Scheduler:
                 self._advance(client)
             while waiting := [client for client in clients.values() if client.missing]:
                 for record in self._next_records(waiting):
-                    self._deliver(record, waiting)
+                    self._on_record(record)
+                    for client in waiting:
+                        if record.name in client.missing:
+                            client.records[record.name] = record
+                            if not client.missing:
+                                self._advance(client)
         finally:
             self._queue, self._running = {}, {}
             for name in list(self._locks):
@@ -147,12 +152,12 @@ class Scheduler:
         return found
 
     def _take(self, name: str) -> bool:
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(locked(RunFolder(self._store.root, name), role="driver"))
-            except LockedError:
-                return False
-            self._locks[name] = stack.pop_all()
+        stack = ExitStack()
+        try:
+            stack.enter_context(locked(RunFolder(self._store.root, name), role="driver"))
+        except LockedError:
+            return False
+        self._locks[name] = stack
         return True
 
     def _receive(self, outcome: Outcome, waiting: "Sequence[_Client[Result]]") -> RunRecord:
@@ -172,14 +177,6 @@ class Scheduler:
         if record.state != "failed" and (what := changes_in(self.content_of(spec), record.content)):
             raise ChangedError(f"run {name} was made with other content than this command began with: {what}")
         return record
-
-    def _deliver(self, record: RunRecord, waiting: "Sequence[_Client[Result]]") -> None:
-        self._on_record(record)
-        for client in waiting:
-            if record.name in client.missing:
-                client.records[record.name] = record
-                if not client.missing:
-                    self._advance(client)
 
 
 @dataclass
@@ -213,10 +210,7 @@ class _Client(Generic[Result]):
 def with_procedures(
     record: RunRecord, *, search: SearchProcedure | None, seed_procedure: SeedProcedure | None
 ) -> RunRecord:
-    """Return the record with how settings and seeds were found, in its fields and, for people, in notes.
-
-    A study that searches nothing keeps the search a record has; the number of seeds is the study's own.
-    """
+    """Return the record with how settings, if they were searched, and seeds were found, in fields and in notes."""
     sentences = [procedure.sentence for procedure in (search, seed_procedure) if procedure is not None]
     notes = tuple(dict.fromkeys([*record.notes, *sentences]))
     return replace(record, search=search or record.search, seed_procedure=seed_procedure, notes=notes)

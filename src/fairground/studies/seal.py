@@ -44,11 +44,9 @@ class Seal:
         detail = canonical_json({label: asdict(selected) for label, selected in chosen.items()})
         before = self._selected()
         if before is not None:
-            selected = (
-                f"study {self._study.name} was selected before, by {before.who} at {before.at}, with other settings"
-            )
+            selected = f"was selected before, by {before.who} at {before.at}, with other settings"
             why = "after a look at the test split nothing can be selected again"
-            require(before.detail == detail, f"{selected}: {why}", SealError)
+            require(before.detail == detail, f"study {self._study.name} {selected}: {why}", SealError)
             return
         self._store.note_event(SELECTED, self._name, detail)
 
@@ -74,8 +72,7 @@ class Seal:
 
     def note_run(self, record: RunRecord) -> None:
         """Write down, once, that a final run opened the test split; the runs of a search do not."""
-        evaluation = record.spec["evaluation"]
-        if record.state != "done" or not isinstance(evaluation, Mapping) or not evaluation["test"]:
+        if record.state != "done" or not record.setting("evaluation.test"):
             return
         if self._noted is None:
             self._noted = {event.run for event in self._store.events(kind=OPENED)}

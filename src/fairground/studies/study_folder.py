@@ -79,7 +79,5 @@ def stored_study(path: Path) -> StudySpec:
     data = read_json(path, error=StoreError)
     try:
         return study_from_plain(data)
-    except FairgroundError as error:
-        raise StoreError(f"{path} is damaged: {error}") from error
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise StoreError(f"{path} is damaged: it is not a study ({type(error).__name__} {error})") from error
+    except (FairgroundError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise StoreError(f"{path} is damaged: it is not a study ({error})") from error

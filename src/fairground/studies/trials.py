@@ -1,7 +1,4 @@
-"""The trials of a study, one line of trials.jsonl per change, and the one that is selected.
-
-A trial is written with its settings before any of its runs starts, so that a resumed search asks nothing twice.
-"""
+"""The trials of a study, each written to trials.jsonl before its first run and when it changes, and the selection."""
 
 import json
 import math
@@ -21,10 +18,7 @@ ENDED: tuple[TrialState, ...] = ("done", "pruned", "diverged", "failed")
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """`folds` are the validation scores of the folds that finished; `seconds` is what all its runs took in sum.
-
-    `higher_is_better` is what its runs' records say of the metric.
-    """
+    """`folds` are the validation scores of the folds that finished; `seconds` is what all its runs took in sum."""
 
     number: int
     settings: Mapping[str, Value]

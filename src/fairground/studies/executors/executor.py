@@ -14,14 +14,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pkgutil import resolve_name
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, NamedTuple, Self
 
 from fairground.spec import FairgroundError, InputError, StoreError, nearest, require
 
 Argument = Mapping[str, Any]
 Watch = Callable[[Mapping[str, Any]], None]
-ExecutorName = Literal["inline", "processes", "ray", "slurm"]
-NAMES: tuple[str, ...] = get_args(ExecutorName)
+NAMES = ("inline", "processes", "ray", "slurm")
 #: every library that may start threads reads one of these, once, when it is imported
 _LIBRARIES_NUM = ("OMP_NUM", "MKL_NUM", "OPENBLAS_NUM", "NUMBA_NUM", "VECLIB_MAXIMUM", "NUMEXPR_NUM")
 _THREAD_VARIABLES = tuple(f"{library}_THREADS" for library in _LIBRARIES_NUM)
@@ -48,10 +47,7 @@ class Order(NamedTuple):
 
 
 class Executor(ABC):
-    """Runs one job for many arguments, to each of which it adds the `device` that was asked for.
-
-    `watch` is called, in the caller's thread, with the events of the jobs.
-    """
+    """Runs one job for many arguments on the `device`; `watch` hears, in the caller's thread, the jobs' events."""
 
     #: how many jobs run at once
     capacity: int = 1
@@ -64,7 +60,6 @@ class Executor(ABC):
         self._waiting: deque[Order] = deque()
 
     def submit(self, job_id: str, argument: Argument) -> None:
-        require(job_id not in self._under_way, f"job {job_id} is already under way")
         self._under_way.add(job_id)
         self._waiting.append(Order(job_id, self.job, {**argument, "device": self._device}))
         self._launch()
@@ -143,10 +138,7 @@ def executor_named(
 
 
 def perform(order: Order, tell: Watch, *, threads: int | None = None) -> Outcome:
-    """Call the job and return its outcome; with `threads` it is limited to as many.
-
-    KeyboardInterrupt passes: the run is wanted later, it has not failed.
-    """
+    """Call the job, limited to `threads`; KeyboardInterrupt passes: the run is wanted later, it has not failed."""
     try:
         with nullcontext() if threads is None else limited_to(threads):
             return Outcome(job_id=order.job_id, result=resolve_name(order.job)(order.argument, tell))

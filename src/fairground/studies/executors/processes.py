@@ -27,10 +27,7 @@ from fairground.studies.executors.retries import WorkerExecutor
 
 
 class ProcessExecutor(WorkerExecutor):
-    """Workers are processes of this machine, each with its share of the GPUs.
-
-    They are dealt out in turn. With `gpus_per_run`, no more runs are made at once than there are GPUs for.
-    """
+    """Workers are processes of this machine. GPUs are dealt out in turn; `gpus_per_run` limits how many run at once."""
 
     def __init__(self, job: str, *, gpus_per_run: float | None = None, **settings: Any) -> None:
         super().__init__(job, **settings)
@@ -103,8 +100,7 @@ class _Worker:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `cleanup`
         # What the driver can import the worker can: a job may be beside the script that names it.
         path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
-        # multiprocessing's pipes pickle what they carry: orders and replies, between these two processes alone. Neither
-        # ever unpickles what comes from a file.
+        # These pipes pickle what they carry, between these two processes alone.
         own_gpu = {"CUDA_VISIBLE_DEVICES": gpu} if gpu else {}
         orders, self.orders = Pipe(duplex=False)
         self.replies, replies = Pipe(duplex=False)

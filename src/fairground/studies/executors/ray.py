@@ -21,10 +21,7 @@ _ray: Any = ray
 
 
 class RayExecutor(WorkerExecutor):
-    """Workers are tasks of a cluster, each with `threads` processors and `gpus_per_run` GPUs.
-
-    `address` is that of the cluster; without one, it is the cluster this machine belongs to.
-    """
+    """Workers are tasks of the cluster at `address`, or of this machine's, each with processors and GPUs of its own."""
 
     def __init__(
         self,

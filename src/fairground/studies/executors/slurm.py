@@ -43,16 +43,14 @@ class SlurmExecutor(WorkerExecutor):
         asked: dict[str, Any] = parse_overrides(slurm)
         minutes = asked.pop("time", 24 * 60)
         require(isinstance(minutes, int), f"slurm time=... is a number of minutes, like time=480; got {minutes!r}")
-        self._cluster, self._parameters = (
-            cluster,
-            {
-                "name": "fairground",
-                "timeout_min": minutes,
-                "cpus_per_task": self._threads,
-                "gpus_per_node": int(gpus_per_run) or None,
-                "slurm_additional_parameters": asked,
-            },
-        )
+        self._cluster = cluster
+        self._parameters = {
+            "name": "fairground",
+            "timeout_min": minutes,
+            "cpus_per_task": self._threads,
+            "gpus_per_node": int(gpus_per_run) or None,
+            "slurm_additional_parameters": asked,
+        }
 
     def close(self) -> None:
         """Take the jobs out of the queue; runs under way keep their last checkpoint."""
