@@ -68,17 +68,12 @@ def check(
         refusal = "--page shows pictures; features have none: use --csv to list the suspects"
         require(rows.table.images.is_picture, refusal)
         written.append(f"wrote {_write_page(rows, suspects or (), page)}")
-
-    def lines() -> Iterator[str]:
-        kind, name = spec.data.name, data_name({"name": spec.data.name, **spec.data.settings})
-        yield from _lines(found, name if name == kind else f"{name} ({kind})")
-        if suspects is not None:
-            yield from _suspect_lines(suspects, len(rows.readable))
-        yield from written
-
+    kind, name = spec.data.name, data_name({"name": spec.data.name, **spec.data.settings})
+    judged = [] if suspects is None else _suspect_lines(suspects, len(rows.readable))
+    lines = [*_lines(found, name if name == kind else f"{name} ({kind})"), *judged, *written]
     named = None if suspects is None else [asdict(one) for one in suspects]
     failure = "\nfairground: ".join(found.failures)
-    return Answer({**asdict(found), "label_suspects": named}, lines(), failure, 1 if failure else 0)
+    return Answer({**asdict(found), "label_suspects": named}, lines, failure, 1 if failure else 0)
 
 
 def _lines(found: "audit.Audit", name: str) -> Iterator[str]:
@@ -236,21 +231,17 @@ def caches(
     for entry in chosen:
         loading.remove_cache(entry)
     left = [entry for entry in found if entry not in chosen]
-
-    def lines() -> Iterator[str]:
-        for entry in chosen:
-            yield f"removed {entry.key[:8]}: {_size(entry.n_bytes)}"
-        for entry in left:
-            used = datetime.fromtimestamp(entry.last_used).strftime("%Y-%m-%d %H:%M")
-            stages = f"side {entry.side}" if entry.side else f"{entry.n_frozen} frozen stages of {entry.trunk}"
-            what = f"{entry.n_images:,} images, {stages}" if entry.is_complete else "not finished"
-            about = f"{_size(entry.n_bytes):>9}  last used {used}  {what}  {entry.source}"
-            yield f"{entry.key[:8]}  {about}".rstrip()
-        total = sum(entry.n_bytes for entry in left)
-        yield f"{len(left)} caches, {_size(total)}" if left else "no caches"
-
+    lines = [f"removed {entry.key[:8]}: {_size(entry.n_bytes)}" for entry in chosen]
+    for entry in left:
+        used = datetime.fromtimestamp(entry.last_used).strftime("%Y-%m-%d %H:%M")
+        stages = f"side {entry.side}" if entry.side else f"{entry.n_frozen} frozen stages of {entry.trunk}"
+        what = f"{entry.n_images:,} images, {stages}" if entry.is_complete else "not finished"
+        about = f"{_size(entry.n_bytes):>9}  last used {used}  {what}  {entry.source}"
+        lines.append(f"{entry.key[:8]}  {about}".rstrip())
+    total = sum(entry.n_bytes for entry in left)
+    lines.append(f"{len(left)} caches, {_size(total)}" if left else "no caches")
     plain = {"caches": [asdict(entry) for entry in left], "removed": [asdict(entry) for entry in chosen]}
-    return Answer(plain, lines())
+    return Answer(plain, lines)
 
 
 def _size(n_bytes: int) -> str:

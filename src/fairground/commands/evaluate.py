@@ -1,6 +1,6 @@
 """`fairground evaluate`: measure selected models again."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -53,24 +53,19 @@ def _evaluate_study(
         if is_joined:
             scores["concatenated"] = [_joined_scores(runs, home, metrics) for runs in repeats]
         found.append((result, scores))
-
-    def lines() -> Iterator[str]:
-        intervals = reporting.intervals_of(found)
-        for result, scores in found:
-            for how in scores:
-                for metric, span in intervals[result.job.label, how].items():
-                    spread = "" if span.half_width is None else f" ± {reporting.with_unit(metric, span.half_width)}"
-                    mean = reporting.with_unit(metric, span.mean)
-                    yield f"{result.job.label}  {how}  {split} {metric}  {mean}{spread}  (n = {span.n})"
-
+    lines, intervals = [], reporting.intervals_of(found)
+    for job, how in ((result.job.label, how) for result, scores in found for how in scores):
+        for metric, span in intervals[job, how].items():
+            spread = "" if span.half_width is None else f" ± {reporting.with_unit(metric, span.half_width)}"
+            mean = reporting.with_unit(metric, span.mean)
+            lines.append(f"{job}  {how}  {split} {metric}  {mean}{spread}  (n = {span.n})")
     labels = ({"data": r.job.data.label, "method": r.job.method.label, "split": split} for r, _ in found)
-    return Answer([{**label, **scores} for label, (_, scores) in zip(labels, found, strict=True)], lines())
+    return Answer([{**label, **scores} for label, (_, scores) in zip(labels, found, strict=True)], lines)
 
 
 def _scores(
     runs: Sequence["records.RunRecord"], home: Path, split: Split, metrics: Sequence[str] | None, device: str
 ) -> dict[str, float]:
-    """Return the scores of one repeat, averaged over its folds."""
     if metrics is None:
         each = [{score.metric: score.value for score in run.scores if score.split == split} for run in runs]
     else:
@@ -79,7 +74,6 @@ def _scores(
 
 
 def _joined_scores(runs: Sequence["records.RunRecord"], home: Path, metrics: Sequence[str] | None) -> dict[str, float]:
-    """Return the scores of one repeat with its fold models joined."""
     asked: dict[str, Any] = dict(runs[0].spec)
     if metrics is not None:
         asked["evaluation"] = {**asked["evaluation"], "metrics": list(metrics), "select_by": metrics[0]}

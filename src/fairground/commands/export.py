@@ -1,7 +1,6 @@
 """`fairground export RUN -o FOLDER` writes a trained model."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -23,16 +22,10 @@ def export(
     Example: fairground export 3f2a -o my_model --onnx
     """
     metadata = deploy.write_model(deploy.open_model(model, home=home, device=device), out, onnx=onnx)
-
-    def lines() -> Iterator[str]:
-        numbers = f"{metadata.trunk.name} to {metadata.embedding_dim} numbers"
-        yield f"wrote {out}: {numbers}, {len(metadata.classes)} classes seen"
-        for found in metadata.thresholds:
-            yield f"  {found.sentence()}"
-        if not metadata.thresholds:
-            yield f"  no threshold: {metadata.why_no_threshold()}"
-        if metadata.onnx is not None:
-            shape, largest = " x ".join(map(str, metadata.onnx.shape)), metadata.onnx.largest_difference
-            yield f"  model.onnx takes n x {shape} and differs from torch by {largest:.1e} at most"
-
-    return Answer({"folder": str(out), **json.loads(metadata.to_json())}, lines())
+    numbers = f"{metadata.trunk.name} to {metadata.embedding_dim} numbers"
+    found = [found.sentence() for found in metadata.thresholds] or [f"no threshold: {metadata.why_no_threshold()}"]
+    lines = [f"wrote {out}: {numbers}, {len(metadata.classes)} classes seen", *(f"  {sentence}" for sentence in found)]
+    if metadata.onnx is not None:
+        shape, largest = " x ".join(map(str, metadata.onnx.shape)), metadata.onnx.largest_difference
+        lines.append(f"  model.onnx takes n x {shape} and differs from torch by {largest:.1e} at most")
+    return Answer({"folder": str(out), **json.loads(metadata.to_json())}, lines)

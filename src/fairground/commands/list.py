@@ -1,6 +1,5 @@
 """`fairground list`: components, protocols, rules and flags, or the runs of a run directory."""
 
-from collections.abc import Iterator
 from typing import Annotated
 
 from fairground import comparison, records, reporting
@@ -43,18 +42,13 @@ def list_runs(home: Home = HOME) -> Answer:
     states: dict[str, str] = {name: "unfinished" for name in others if (home / "runs" / name / "spec.json").exists()}
     states |= dict.fromkeys(records.changes(home, others), "damaged")
     states = dict(sorted((states | {name: run.state for name, run in runs.items()}).items()))
-
-    def lines() -> Iterator[str]:
-        if not states:
-            yield f"no runs in {home} yet; `fairground train` makes one, --home names another directory"
-        rows = []
-        for name, state in states.items():
-            if name not in runs:
-                rows.append([name, state, f"continue with: fairground resume {name}{home_argument(home)}"])
-                continue
-            run = runs[name]
-            score = "" if run.score is None else f"test {run.metric} {reporting.with_unit(run.metric, run.score)}"
-            rows.append([name, state, run.title, run.data, f"seed {run.seed}", score])
-        yield from aligned(rows)
-
-    return Answer(states, lines())
+    rows = []
+    for name, state in states.items():
+        if name not in runs:
+            rows.append([name, state, f"continue with: fairground resume {name}{home_argument(home)}"])
+            continue
+        run = runs[name]
+        score = "" if run.score is None else f"test {run.metric} {reporting.with_unit(run.metric, run.score)}"
+        rows.append([name, state, run.title, run.data, f"seed {run.seed}", score])
+    none = f"no runs in {home} yet; `fairground train` makes one, --home names another directory"
+    return Answer(states, aligned(rows) if rows else [none])

@@ -41,17 +41,12 @@ def published(
     if not any((dataset, metric, method, compare)) and (table is None or "/" not in table):
         return _list_tables(tables, rows)
     verdicts = _verdicts(rows, home) if compare else []
-
-    def lines() -> Iterator[str]:
-        for one in tables:
-            yield from _table(one, [row for row in rows if row.table_name == one.name])
-        for verdict in verdicts:
-            yield f"{verdict['runs']}: {verdict['sentence']}"
-
+    lines = [line for one in tables for line in _table(one, [row for row in rows if row.table_name == one.name])]
+    lines += [f"{verdict['runs']}: {verdict['sentence']}" for verdict in verdicts]
     on = {one.name: one.selected_on for one in tables}
     more = ({"unit": row.unit, "protocol": row.protocol, "selected_on": on[row.table_name]} for row in rows)
     plain = [asdict(row) | found for row, found in zip(rows, more, strict=True)]
-    return Answer({"rows": plain, "errata": _errata(rows), "comparisons": verdicts}, lines())
+    return Answer({"rows": plain, "errata": _errata(rows), "comparisons": verdicts}, lines)
 
 
 def _list_tables(tables: Sequence[PublishedTable], rows: Sequence[PublishedRow]) -> Answer:

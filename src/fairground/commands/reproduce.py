@@ -1,6 +1,5 @@
 """`fairground reproduce`: repeat a run, a study or a recommendation."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -62,14 +61,11 @@ def _repeated(name: str, n_repeats: int, spawn: options.Spawn, home: Path, *, qu
     table = reporting.ResultTable.from_records(repeats)
     cells = table.rows[0].cells
     compared = {metric: (first.score(metric, table.split), cells[metric].values) for metric in table.metrics}
-
-    def lines() -> Iterator[str]:
-        yield Verbatim(table_formats.text(table).removesuffix("\n"))
-        for metric, (value, values) in compared.items():
-            if value is not None and values:
-                n_below = sum(other < value for other in values)
-                scored = f"the run scored {reporting.with_unit(metric, value)}"
-                yield f"{table.split} {metric}: {scored}, above {n_below} of {len(values)} fresh seeds"
-
+    lines: list[str] = [Verbatim(table_formats.text(table).removesuffix("\n"))]
+    for metric, (value, values) in compared.items():
+        if value is not None and values:
+            above = f"above {sum(other < value for other in values)} of {len(values)} fresh seeds"
+            scored = f"the run scored {reporting.with_unit(metric, value)}"
+            lines.append(f"{table.split} {metric}: {scored}, {above}")
     plain = {metric: {"run": value, "repeats": list(values)} for metric, (value, values) in compared.items()}
-    return Answer({"run": first.name, "repeats": [record.name for record in repeats], "scores": plain}, lines())
+    return Answer({"run": first.name, "repeats": [record.name for record in repeats], "scores": plain}, lines)

@@ -1,6 +1,5 @@
 """`fairground score`: the metrics of embeddings from anywhere."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -42,13 +41,10 @@ def score(
     )
     if details is not None:
         records.write_arrays(details, found.arrays())
-
-    def lines() -> Iterator[str]:
-        width = max(len(name) for name in found.scores)
-        for name, value in found.scores.items():
-            spread, by = found.intervals.get(name), 100 if spec.is_share(name) else 1
-            between = f"  [{by * spread.low:.4f}, {by * spread.high:.4f}]" if spread else ""
-            yield f"{name:<{width}}  {by * value:.4f}{reporting.unit(name)}{between}"
-
+    lines, width = [], max(len(name) for name in found.scores)
+    for name, value in found.scores.items():
+        spread, by = found.intervals.get(name), 100 if spec.is_share(name) else 1
+        between = f"  [{by * spread.low:.4f}, {by * spread.high:.4f}]" if spread else ""
+        lines.append(f"{name:<{width}}  {by * value:.4f}{reporting.unit(name)}{between}")
     intervals = {name: [spread.low, spread.high] for name, spread in found.intervals.items()}
-    return Answer({**found.scores, "intervals": intervals} if intervals else dict(found.scores), lines())
+    return Answer({**found.scores, "intervals": intervals} if intervals else dict(found.scores), lines)

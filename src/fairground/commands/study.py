@@ -227,27 +227,21 @@ def _plan(found: StudySpec, typed: Sequence[str], home: Path, workers: int, imag
     seconds, size, images = plan.seconds(workers), plan.bytes(), plan.images()
     needs_folder = images is not None and not any(word.startswith("data.root=") for word in typed)
     command = f"fairground study {shlex.join(typed)}" + (" data.root=FOLDER/{data}" if needs_folder else "")
-
-    def lines() -> Iterator[str]:
-        rows = []
-        for row in plan.rows:
-            cost = "" if row.seconds is None else f"{row.seconds:.1f} s per run"
-            n_runs = f"{row.n_search:>5} search + {row.n_final:>4} final"
-            rows.append([row.job, n_runs, plural(row.n_settings, "setting"), cost])
-        yield from aligned(rows)
-        most = "at most " if plan.is_most else ""
-        yield f"{plural(plan.n_search, 'training')} to search, {most}{plan.n_final:,} after selection"
-        yield _cost(plan, workers, images_per_second)
-        if found.follows:
-            yield f"follows: {found.follows}"
-        if found.differs:
-            yield f"differs from the paper: {found.differs}"
-        yield Verbatim(f"command: {command}")
-
+    rows = []
+    for row in plan.rows:
+        cost = "" if row.seconds is None else f"{row.seconds:.1f} s per run"
+        n_runs = f"{row.n_search:>5} search + {row.n_final:>4} final"
+        rows.append([row.job, n_runs, plural(row.n_settings, "setting"), cost])
+    most, searched = "at most " if plan.is_most else "", plural(plan.n_search, "training")
+    lines = [*aligned(rows), f"{searched} to search, {most}{plan.n_final:,} after selection"]
+    lines.append(_cost(plan, workers, images_per_second))
+    lines += [f"follows: {found.follows}"] * bool(found.follows)
+    lines += [f"differs from the paper: {found.differs}"] * bool(found.differs)
+    lines.append(Verbatim(f"command: {command}"))
     counts = {"search_runs": plan.n_search, "final_runs": plan.n_final, "is_most": plan.is_most}
     costs = {"seconds": seconds, "bytes": size, "images": images, "gpu_seconds": plan.gpu_seconds(images_per_second)}
     jobs = [asdict(row) for row in plan.rows]
-    return Answer({"study": plan.study, **counts, **costs, "command": command, "jobs": jobs}, lines())
+    return Answer({"study": plan.study, **counts, **costs, "command": command, "jobs": jobs}, lines)
 
 
 def _cost(plan: StudyPlan, n_workers: int, images_per_second: float | None) -> str:

@@ -1,6 +1,5 @@
 """Ready-made weights: list what each trunk can load and whether it is here; check a file. Nothing is downloaded."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -18,15 +17,12 @@ def list_weights() -> Answer:
     from fairground.trunks._pretrained_weights import known_weights, weights_folder
 
     found = known_weights()
-
-    def lines() -> Iterator[str]:
-        for one in found:
-            yield Verbatim(f"{one.trunk}: {one.file}  {'here: ' + one.path if one.path else 'not here'}")
-            begins = "SHA-256" if len(one.sha256) == 64 else "SHA-256 begins with"
-            yield Verbatim(f"  {begins} {one.sha256}\n  from {one.address}")
-        yield Verbatim(f"folder: {weights_folder()}")
-
-    return Answer({"folder": str(weights_folder()), "weights": [one._asdict() for one in found]}, lines())
+    lines = []
+    for one in found:
+        here, begins = f"here: {one.path}" if one.path else "not here", "begins with " * (len(one.sha256) < 64)
+        lines.append(Verbatim(f"{one.trunk}: {one.file}  {here}\n  SHA-256 {begins}{one.sha256}\n  from {one.address}"))
+    lines.append(Verbatim(f"folder: {weights_folder()}"))
+    return Answer({"folder": str(weights_folder()), "weights": [one._asdict() for one in found]}, lines)
 
 
 def check(file: Annotated[Path, "FILE", "A file of weights."]) -> Answer:
