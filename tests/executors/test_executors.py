@@ -84,12 +84,6 @@ def test_leaving_early_forgets_what_has_not_run(make):
     assert list(executor.finished()) == []
 
 
-def test_a_result_that_cannot_be_sent_is_a_failure():
-    with two_processes(f"{JOBS}:fail") as executor:
-        (outcome,) = executor.run({"a": {"how": "unsendable"}})
-    assert "the result of the job cannot be sent" in outcome.failure
-
-
 #: a network large enough that torch shares its sums out to threads
 SPEC = tiny(
     *("training.epochs=1", "training.batches_per_epoch=4", "training.batch_size=64"),

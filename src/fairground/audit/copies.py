@@ -107,9 +107,7 @@ def count_bits(bits: np.ndarray) -> np.ndarray:
     return np.asarray(np.bitwise_count(bits).sum(axis=1, dtype=np.int64))
 
 
-def find_near_duplicates(
-    bits: np.ndarray, identity: np.ndarray, parts: np.ndarray, labels: np.ndarray, *, threshold: int = THRESHOLD
-) -> np.ndarray:
+def find_near_duplicates(bits: np.ndarray, identity: np.ndarray, parts: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Compare all fingerprints (n, 4) with all others, exactly; memory grows with n alone.
 
     Return for each image (n, 4) how many look like it, the nearest, and the nearest in another part and in another
@@ -123,12 +121,12 @@ def find_near_duplicates(
     def compare(begin: int) -> None:
         rows = judged[begin : begin + _BLOCK]
         # The first of four words leaves few pairs.
-        places, others = np.nonzero(np.bitwise_count(bits[rows, :1] ^ bits[judged, 0]) <= threshold)
+        places, others = np.nonzero(np.bitwise_count(bits[rows, :1] ^ bits[judged, 0]) <= THRESHOLD)
         mine, others = rows[places], judged[others]
         differ = count_bits(bits[mine] ^ bits[others])
         # Twice the shared bits are all bits of both less those in which they differ.
         shared_twice = n_bits[mine] + n_bits[others] - differ
-        is_near = (differ <= threshold) & (shared_twice >= 2 * _SHARED_TIMES * differ)
+        is_near = (differ <= THRESHOLD) & (shared_twice >= 2 * _SHARED_TIMES * differ)
         is_near &= identity[mine] != identity[others]
         mine, others, differ = mine[is_near], others[is_near], differ[is_near]
         np.add.at(found[:, 0], mine, 1)

@@ -14,6 +14,7 @@ Departures from the paper
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,8 +33,7 @@ _SMALL = 48
 _MOST = 0.3
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabelSuspicion:
+class LabelSuspicion(NamedTuple):
     """For each row (n,): how much nearer another class is than its own, and which; minus infinity if not judged."""
 
     scores: np.ndarray
@@ -45,14 +45,14 @@ class LabelSuspicion:
         return rows[self.scores[rows] > 0]
 
 
-def suspect_labels(features: np.ndarray, labels: np.ndarray, *, seed: int = 0) -> LabelSuspicion:
+def suspect_labels(features: np.ndarray, labels: np.ndarray) -> LabelSuspicion:
     """Return how suspect each label is, from features (n, d) that were not trained on these labels."""
     classes, coded, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     require(len(classes) >= 2, f"label errors need two classes at least; got {len(classes)}", DataError)
     few = "label errors need a class of three images at least: its label is judged by the others"
     require(bool((sizes >= 3).any()), few, DataError)
     rows = _principal(features)
-    folds = _folds(coded, seed)
+    folds = _folds(coded, 0)
     scores, suggested = np.full(len(rows), -np.inf), coded.copy()
     for fold in range(FOLDS):
         held = np.flatnonzero(folds == fold)

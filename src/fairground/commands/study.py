@@ -177,17 +177,11 @@ def study_command(
 
     Exit code: 0 if no run failed, 3 if some did, 1 if none finished; the last line counts them and gives the reason.
 
-    Try: fairground study tiny
-
-    Or: fairground study plan laptop/mlrc --measure
-
-    Or: fairground study plan roth2020/table4 --images-per-second 350
-
-    Or: fairground study laptop/mlrc --workers 4 repeats=5 search.trials=16
-
-    Or: fairground study tiny --until-settled until_settled.limit=9 until_settled.margin=1
-
-    Or: fairground study my_study.toml --executor ray --address auto
+    Examples: fairground study tiny · fairground study plan laptop/mlrc --measure ·
+    fairground study plan roth2020/table4 --images-per-second 350 ·
+    fairground study laptop/mlrc --workers 4 repeats=5 search.trials=16 ·
+    fairground study tiny --until-settled until_settled.limit=9 until_settled.margin=1 ·
+    fairground study my_study.toml --executor ray --address auto
     """
     action, rest = (words[0], words[1:]) if words[0] in ACTIONS else ("run", words)
     if action == "list":

@@ -1,8 +1,7 @@
 r"""The one way to the terminal: what is printed loses the characters that could move its cursor or set its title.
 
-Names of files and classes, paths in tables and errors of other libraries come from outside. A control character in one
-of them is shown as its escape (`\x1b`) and not obeyed. Bars are drawn by Rich, which needs such characters itself: its
-`console()` writes past the guard and cleans every text that it is given.
+Names of files and errors of other libraries come from outside: a control character in one is shown as its escape
+(`\x1b`). Rich, which draws bars, needs such characters itself: `console()` cleans the texts that it is given.
 """
 
 import os
@@ -75,9 +74,9 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return [Verbatim(fitted(line, screen, indent=indent)) for line in lines]
 
 
-def plural(number: int, one: str, several: str = "") -> str:
+def plural(number: int, one: str) -> str:
     """Return a number with its noun: 1 thread, 2 threads."""
-    return f"{number:,} {one if number == 1 else several or one + 's'}"
+    return f"{number:,} {one}{'' if number == 1 else 's'}"
 
 
 def console() -> "Console":
@@ -138,10 +137,6 @@ class CleanStream:
     def write(self, text: str) -> int:
         self.unclean.write(cleaned(text))
         return len(text)
-
-    def writelines(self, lines: list[str]) -> None:
-        for line in lines:
-            self.write(line)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.unclean, name)

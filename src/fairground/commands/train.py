@@ -156,11 +156,8 @@ def train_command(
     A run is named by the hash of its complete spec: the same overrides give the same run, and a finished run is shown,
     not trained again. `fairground list losses` (miners, samplers, ...) shows the available components.
 
-    Try: fairground train loss=triplet loss.margin=0.1 miner=distance_weighted seed=3
-
-    Or: fairground train --config my_run.toml training.epochs=20
-
-    Or: fairground train --like 3f2a training.epochs=40
+    Examples: fairground train loss=triplet loss.margin=0.1 miner=distance_weighted seed=3 ·
+    fairground train --config my_run.toml training.epochs=20 · fairground train --like 3f2a training.epochs=40
 
     Or, one training on several processors: torchrun --nproc-per-node 2 -m fairground train loss=triplet
     """

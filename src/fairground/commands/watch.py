@@ -23,9 +23,7 @@ def watch(
     An overview of all studies and runs with their learning curves, and for each study the page `fairground report`
     writes. It is read-only, so it may be started and stopped at any time. Ctrl-C ends it.
 
-    Try: fairground watch --open
-
-    Or: fairground watch laptop/mlrc --port 9000
+    Examples: fairground watch --open · fairground watch laptop/mlrc --port 9000
 
     Or, from another machine: fairground watch --host 0.0.0.0
     """

@@ -27,7 +27,7 @@ from fairground.comparison.comparison_result import LEVEL, Interval, t_interval
 from fairground.papers.expected_runs import Mismatch, ensemble_protocol, expected_runs, mismatches, table_of
 from fairground.papers.published_numbers import SPREADS, PublishedRow, printed_elsewhere, published_rows
 from fairground.records import RunRecord, grouped
-from fairground.spec import hash_of, require, without_fold
+from fairground.spec import hash_of, without_fold
 
 Outcome = Literal["reproduced", "contradicted", "differs", "not comparable"]
 #: why runs must not be compared with a row: a setting, or anything else as a sentence
@@ -91,7 +91,6 @@ def rows_for(record: RunRecord) -> list[PublishedRow]:
 
 
 def verdict_of(records: Sequence[RunRecord], row: PublishedRow) -> PublishedVerdict:
-    require(len(records) > 0, "a verdict needs at least one run; got none")
     return _verdict(records, row, obstacles(records, row))
 
 
@@ -111,7 +110,6 @@ def verdict_on_values(
     values: Sequence[float], row: PublishedRow, *, resolution: float = RESOLUTION
 ) -> PublishedVerdict:
     """Compare repeats' values, scores as shares of 1, with a printed number; the protocol is not checked."""
-    require(len(values) > 0, "a verdict needs at least one value; got none")
     mean = t_interval(values)
     if row.unit == "setting":
         return _not_comparable(row, f"{row.metric} is not a score", ours=mean)

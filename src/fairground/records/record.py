@@ -15,7 +15,6 @@ from fairground.spec import StoreError, canonical_json, declared_metric, require
 RECORD_VERSION = 4
 State = Literal["done", "diverged", "failed"]
 SplitName = Literal["train", "validation", "test"]
-_STATES = get_args(State)
 _Key = TypeVar("_Key")
 _Item = TypeVar("_Item")
 
@@ -147,7 +146,7 @@ class RunRecord:
     def __post_init__(self) -> None:
         checks = {
             f"it has version {self.version}; this fairground reads {RECORD_VERSION}": self.version == RECORD_VERSION,
-            f"no state '{self.state}'": self.state in _STATES,
+            f"no state '{self.state}'": self.state in get_args(State),
             "a run has a failure exactly if it is not done": (self.failure is None) == (self.state == "done"),
             "a score is not a finite number": all(math.isfinite(score.value) for score in self.scores),
             "a finished run needs scores": self.state != "done" or len(self.scores) > 0,
@@ -164,9 +163,7 @@ class RunRecord:
 
     @cached_property
     def values(self) -> dict[tuple[str, SplitName], float]:
-        """Every score by metric and split; of two scores with one name the first counts."""
-        found = {(score.metric, score.split): score.value for score in self.scores}
-        return found | {(score.metric, score.split): score.value for score in reversed(self.scores)}
+        return {(score.metric, score.split): score.value for score in self.scores}
 
     @cached_property
     def text_without_seed(self) -> bytes:

@@ -1,7 +1,6 @@
 """The folder of one run: which files it has, how far a run is, and which process works on it."""
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,8 +14,6 @@ from fairground.spec import COMMAND_LINE, Overrides, RunSpec, hash_of, run_from_
 
 
 class _File:
-    """The path of a file or folder in a run's folder."""
-
     def __init__(self, name: str) -> None:
         self._name = name
 
@@ -46,12 +43,6 @@ class RunFolder:
     embeddings, queries = _File("embeddings.npz"), _File("queries.npz")
     #: curves of the training split: spectra, densities of distances
     analyses = _File("analyses.npz")
-
-    def __post_init__(self) -> None:
-        # The name may come from the command line or a file: it must not lead out of the run directory.
-        is_name = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", self.name) is not None
-        allowed = "has only letters, digits, '-' and '_', at most 100"
-        require(is_name, f"the name of a run {allowed}; got {self.name[:120]!r}")
 
     @cached_property
     def path(self) -> Path:

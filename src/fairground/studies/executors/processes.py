@@ -8,7 +8,6 @@ interrupted as by Ctrl-C. A driver that is killed closes the input too, so that 
 """
 
 import os
-import pickle
 import queue
 import signal
 import subprocess
@@ -21,7 +20,7 @@ from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
 from typing import Any
 
-from fairground.errors import StoreError, require
+from fairground.errors import require
 from fairground.studies.executors.executor import Order, Outcome, environment_of, perform
 from fairground.studies.executors.retries import WorkerExecutor
 
@@ -92,8 +91,6 @@ def visible_gpus() -> list[str]:
 
 
 class _Worker:
-    """The driver's end of one worker process."""
-
     def __init__(self, threads: int, gpu: str = "") -> None:
         self.gpu = gpu
         # Kept in a file: a pipe that is not read would fill up and stop the worker.
@@ -105,18 +102,15 @@ class _Worker:
         orders, self.orders = Pipe(duplex=False)
         self.replies, replies = Pipe(duplex=False)
         with orders, replies:
-            try:
-                self.process = subprocess.Popen(
-                    [sys.executable, "-m", "fairground.studies.executors.processes"],
-                    stdin=orders.fileno(),
-                    stdout=replies.fileno(),
-                    stderr=self._errors,
-                    env=os.environ | environment_of(threads) | {"PYTHONPATH": path} | own_gpu,
-                    # In a session of its own: Ctrl-C is for the driver, which then stops its workers in order.
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise StoreError(f"a worker process cannot be started: {error.strerror}") from error
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "fairground.studies.executors.processes"],
+                stdin=orders.fileno(),
+                stdout=replies.fileno(),
+                stderr=self._errors,
+                env=os.environ | environment_of(threads) | {"PYTHONPATH": path} | own_gpu,
+                # In a session of its own: Ctrl-C is for the driver, which then stops its workers in order.
+                start_new_session=True,
+            )
 
     def fileno(self) -> int:
         return self.replies.fileno()
@@ -182,9 +176,6 @@ def _reply(replies: Connection, message: object) -> None:
         is_first = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
         if is_first and threading.current_thread() is threading.main_thread():
             _interrupt()
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        if isinstance(message, Outcome):
-            replies.send(Outcome(job_id=message.job_id, failure=f"the result of the job cannot be sent: {error}"))
 
 
 if __name__ == "__main__":

@@ -83,8 +83,6 @@ class SlurmExecutor(WorkerExecutor):
 
 @dataclass
 class _Work:
-    """An order as SLURM carries it out."""
-
     order: Order
     threads: int
     version: str
