@@ -19,7 +19,7 @@ from fairground.contracts import AffineHead
 from fairground.errors import InputError
 from fairground.records import Store
 from fairground.spec import load_run
-from fairground.studies.executors.executor import InlineExecutor
+from fairground.studies.executors.executor import Executor
 from fairground.studies.executors.processes import ProcessExecutor
 from fairground.studies.executors.slurm import SlurmExecutor
 from fairground.studies.scheduler import Scheduler
@@ -154,7 +154,7 @@ def adapt(folder: Path) -> None:
 def execute(folder: Path) -> None:
     """Give a run to every executor that one machine has; each worker finds the device that was asked for."""
     spec, records = tiny("training.epochs=1", "training.batches_per_epoch=2"), []
-    kinds = {"inline": InlineExecutor, "processes": ProcessExecutor, "slurm": partial(SlurmExecutor, cluster="local")}
+    kinds = {"inline": Executor, "processes": ProcessExecutor, "slurm": partial(SlurmExecutor, cluster="local")}
     for name, kind in kinds.items():
         with kind("tests.devices.whole_runs:run_job", device="sim:1") as executor:
             records += Scheduler(store=Store(folder / name), executor=executor).run_specs([spec])

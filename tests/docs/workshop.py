@@ -15,7 +15,7 @@ from fairground.commands.main import app
 from fairground.datasets.icons import IconsDataset
 from fairground.records.store import Store
 from fairground.spec import load_run, load_study, parse_overrides
-from fairground.studies.executors.executor import InlineExecutor
+from fairground.studies.executors.executor import Executor
 from fairground.studies.run_study import run_study
 from fairground.training.run import run
 from tests.commands.test_study import STUDY
@@ -58,7 +58,7 @@ def _build(place: Path) -> None:
         Path("icons.json").write_text(_call("data", "check", "my_photos", "--json"))
     (place / "tiny.toml").write_text(SMALL_STUDY)
     study = load_study(str(place / "tiny.toml"))
-    run_study(study, home=place / "study" / "fairground-runs", spawn=InlineExecutor)
+    run_study(study, home=place / "study" / "fairground-runs", spawn=Executor)
     (place / "names.json").write_text(json.dumps(names))
 
 

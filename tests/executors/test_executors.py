@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from fairground.records.store import Store
-from fairground.studies.executors.executor import Executor, InlineExecutor, executor_named, limited_to
+from fairground.studies.executors.executor import Executor, executor_named, limited_to
 from fairground.studies.executors.processes import ProcessExecutor
 from fairground.studies.scheduler import JOB, Scheduler
 from tests.training.tiny import tiny
@@ -23,7 +23,7 @@ def two_processes(job: str, **settings) -> Executor:
     return ProcessExecutor(job, workers=2, **settings)
 
 
-@pytest.fixture(params=[InlineExecutor, two_processes], ids=["inline", "processes"])
+@pytest.fixture(params=[Executor, two_processes], ids=["inline", "processes"])
 def make(request):
     return request.param
 

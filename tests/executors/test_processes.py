@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairground.errors import InputError
-from fairground.studies.executors.executor import InlineExecutor
+from fairground.studies.executors.executor import Executor
 from fairground.studies.executors.processes import ProcessExecutor, visible_gpus
 from tests.executors.test_executors import numbered
 from tests.patience import PATIENCE, wait_for
@@ -161,6 +161,6 @@ def test_ctrl_c_inline_reaches_the_job_itself(tmp_path):
         signal.raise_signal(signal.SIGINT)
 
     argument = {"n": 0, "folder": str(tmp_path)}
-    with pytest.raises(KeyboardInterrupt), InlineExecutor(f"{JOBS}:wait", watch=press) as executor:
+    with pytest.raises(KeyboardInterrupt), Executor(f"{JOBS}:wait", watch=press) as executor:
         list(executor.run({"0": argument}))
     assert list(executor.finished()) == []

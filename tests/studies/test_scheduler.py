@@ -8,7 +8,7 @@ import pytest
 from fairground.errors import StoreError
 from fairground.records import RunFolder, Store, locked
 from fairground.spec import load_run, name_of
-from fairground.studies.executors.executor import InlineExecutor
+from fairground.studies.executors.executor import Executor
 from fairground.studies.scheduler import Request, Scheduler
 from tests.patience import PATIENCE
 
@@ -18,7 +18,7 @@ def spec(seed):
 
 
 def scheduler(home, job="quadratic", **more):
-    return Scheduler(store=Store(home), executor=InlineExecutor(f"tests.studies.jobs:{job}"), **more)
+    return Scheduler(store=Store(home), executor=Executor(f"tests.studies.jobs:{job}"), **more)
 
 
 def begun_seeds(home):

@@ -260,29 +260,21 @@ def _status(found: StudySpec, home: Path) -> Answer:
     waves = studies.waves_so_far(found, home=home) if is_begun else {}
     events = Store(home).events(run=study_hash(found))
     openings = studies.Seal(Store(home), found).openings()
-
-    def lines() -> Iterator[str]:
-        yield f"study {found.name} ({study_hash(found)}): {'begun' if is_begun else 'not begun'} in {home}"
-        for row in rows:
-            states = ", ".join(f"{n} {state}" for state, n in row.trials.items() if n) or "none begun"
-            trials = f"{plural(row.n_trials, 'trial')} ({states})"
-            yield f"  {row.job}: {trials}; final runs {row.final_done} of {row.final_wanted}"
-        if found.seed_procedure is not None:
-            yield f"{found.seed_procedure.sentence}. {found.seed_procedure.why_fair}"
-            for data, wave in waves.items():
-                yield f"  {data}: {wave.sentence}"
-        if openings:
-            first = openings[0]
-            yield f"test split: opened {first.at} by {first.who}, after selection, for {first.detail}"
-        else:
-            yield "test split: sealed"
-        for event in events:
-            yield f"  {event.at}  {event.who}  {event.kind}"
-
+    lines = [f"study {found.name} ({study_hash(found)}): {'begun' if is_begun else 'not begun'} in {home}"]
+    for row in rows:
+        states = ", ".join(f"{n} {state}" for state, n in row.trials.items() if n) or "none begun"
+        trials = f"{plural(row.n_trials, 'trial')} ({states})"
+        lines.append(f"  {row.job}: {trials}; final runs {row.final_done} of {row.final_wanted}")
+    if found.seed_procedure is not None:
+        lines.append(f"{found.seed_procedure.sentence}. {found.seed_procedure.why_fair}")
+        lines += [f"  {data}: {wave.sentence}" for data, wave in waves.items()]
+    opened = [f"opened {first.at} by {first.who}, after selection, for {first.detail}" for first in openings[:1]]
+    lines.append(f"test split: {''.join(opened) or 'sealed'}")
+    lines += [f"  {event.at}  {event.who}  {event.kind}" for event in events]
     state = {"study": found.name, "hash": study_hash(found), "is_begun": is_begun, "is_sealed": not openings}
     state["waves"] = {data: wave.to_plain() for data, wave in waves.items()}
     plain = {"jobs": [dict(vars(row)) for row in rows], "events": [dict(vars(event)) for event in events]}
-    return Answer({**state, **plain}, lines())
+    return Answer({**state, **plain}, lines)
 
 
 def study_answer(found: StudySpec, spawn: options.Spawn, *, home: Path, **settings: Any) -> Answer:

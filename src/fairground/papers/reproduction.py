@@ -215,11 +215,8 @@ def obstacles(records: Sequence[RunRecord], row: PublishedRow) -> Iterator[Obsta
     yield from mismatches(records[0], row)
     is_joined = "ensemble" in records[0].spec
     if is_joined != (row.setting == "concatenated"):
-        yield (
-            "the runs join the embeddings of several models, and the row has those of one"
-            if is_joined
-            else "the row joins the embeddings of four models, and a run has those of one"
-        )
+        ours = "the runs join the embeddings of several models, and the row has those of one"
+        yield ours if is_joined else "the row joins the embeddings of four models, and a run has those of one"
     elif row.setting == "separated":
         wanted = records[0].setting("split.n_folds") or 4
         for seed, folds in grouped((one.spec.get("seed"), one.setting("split.fold")) for one in records).items():

@@ -56,7 +56,6 @@ from fairground.records.run_folder import stored_spec
 from fairground.records.store import AGAIN
 from fairground.records.store import EVENTS
 from fairground.records.store import FILE_NAME
-from fairground.records.store import Filters
 from fairground.records.store import RunSummary
 from fairground.records.store import Store
 from fairground.records.store import changes
@@ -85,7 +84,6 @@ __all__ = [
     "EpochRow",
     "FILE_NAME",
     "FairgroundError",
-    "Filters",
     "Finding",
     "IMPORTED",
     "ImagesPrepared",

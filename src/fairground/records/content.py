@@ -134,14 +134,11 @@ class _SourceReader:
             else:
                 first = min([statement.lineno, *(node.lineno for node in getattr(statement, "decorator_list", ()))])
                 self.texts[key] += "\n".join(source.splitlines()[first - 1 : statement.end_lineno])
-                self._follow_names(module, statement)
-
-    def _follow_names(self, module: ModuleType, statement: ast.stmt) -> None:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and node.id in vars(module):
-                self.follow(module.__name__, node.id)
-            elif isinstance(node, ast.Import | ast.ImportFrom):
-                self._follow_import(module, node, "*")
+                for node in ast.walk(statement):
+                    if isinstance(node, ast.Name) and node.id in vars(module):
+                        self.follow(module.__name__, node.id)
+                    elif isinstance(node, ast.Import | ast.ImportFrom):
+                        self._follow_import(module, node, "*")
 
     def _follow_import(self, module: ModuleType, statement: ast.Import | ast.ImportFrom, wanted: str) -> None:
         for alias in statement.names:

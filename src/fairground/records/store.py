@@ -12,12 +12,12 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple
 
 from fairground.files import append_line, parse_with_digest, read_bytes, read_text, write_with_digest, writing
 from fairground.records import Outcome, RunFolder, folder_names, locked, outcome_of, resolved
@@ -40,18 +40,6 @@ _TABLES = """
     CREATE TABLE IF NOT EXISTS body (name TEXT PRIMARY KEY, json BLOB NOT NULL);
     COMMIT;
 """
-
-
-class Filters(TypedDict, total=False):
-    """What records can be searched by; `method` is the hash of a spec without its seed."""
-
-    name: str
-    state: State
-    method: str
-    protocol: str
-    dataset: str
-    loss: str
-    seed: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,14 +217,14 @@ class Store:
         self.note_event("removed", folder.name)
         return folder.name
 
-    def names(self, **filters: Unpack[Filters]) -> list[str]:
-        """Return the names of the runs that match, in the order they were stored."""
+    def names(self, **filters: str | int) -> list[str]:
+        """Return the names of the runs whose columns in the index match, in the order they were stored."""
         return [name for (name,) in self._rows("name", filters)]
 
-    def names_by_method(self, **filters: Unpack[Filters]) -> dict[str, list[str]]:
+    def names_by_method(self, **filters: str | int) -> dict[str, list[str]]:
         return grouped(self._rows("method, name", filters))
 
-    def records(self, **filters: Unpack[Filters]) -> Iterator[RunRecord]:
+    def records(self, **filters: str | int) -> Iterator[RunRecord]:
         """Yield the current records that match, in the order they were stored."""
         names = self.names(**filters)
         for start in range(0, len(names), _CHUNK):  # not all texts in memory at once
@@ -247,7 +235,7 @@ class Store:
                 if name in texts:
                     yield RunRecord.from_plain(json.loads(texts[name])["body"])
 
-    def summaries(self, **filters: Unpack[Filters]) -> list[RunSummary]:
+    def summaries(self, **filters: str | int) -> list[RunSummary]:
         """Return what a list shows of the runs that match, in the order they were stored, without reading records."""
         return [RunSummary._make(row) for row in self._rows(", ".join(RunSummary._fields), filters)]
 
@@ -281,10 +269,10 @@ class Store:
             DamageWarning.warn(f"{error}; it is replaced")
             return None
 
-    def _rows(self, columns: str, filters: Filters) -> list[tuple]:
+    def _rows(self, columns: str, filters: Mapping[str, str | int]) -> list[tuple]:
         condition = " AND ".join(["true", *(f"{key} = ?" for key in filters)])
         query = f"SELECT {columns} FROM listed WHERE {condition} ORDER BY changed, name"
-        names = [filters["name"]] if "name" in filters else None
+        names = [str(filters["name"])] if "name" in filters else None
         return self._index.rows(query, tuple(filters.values()), names=names)
 
 

@@ -228,7 +228,11 @@ def _change(data: dict[str, Any], key: str, value: Value) -> None:
 
 def _layers(name: str, seen: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the tables of a preset or file, merged with those that it extends."""
-    data = read_toml(Path(name)) if name.endswith(".toml") else _read_preset(name)
+    known, is_file = study_names(), name.endswith(".toml")
+    where = " A file ends in .toml." if Path(name).exists() else ""
+    unknown = f"no study '{name}'.{nearest(name, known)}{where} `fairground study list` shows them all."
+    require(is_file or name in known, unknown)
+    data = read_toml(Path(name) if is_file else _SHIPPED / f"{name}.toml")
     parent = data.pop("extends", None)
     if parent is None:
         return data
@@ -254,10 +258,3 @@ def _merge(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
         else:
             merged[key] = value
     return merged
-
-
-def _read_preset(name: str) -> dict[str, Any]:
-    known = study_names()
-    where = " A file ends in .toml." if Path(name).exists() else ""
-    require(name in known, f"no study '{name}'.{nearest(name, known)}{where} `fairground study list` shows them all.")
-    return read_toml(_SHIPPED / f"{name}.toml")

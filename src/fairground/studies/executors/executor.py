@@ -8,7 +8,6 @@ still runs (the job gets KeyboardInterrupt) and leaves no process behind.
 import importlib
 import os
 import sys
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -46,8 +45,11 @@ class Order(NamedTuple):
     attempt: int = 1
 
 
-class Executor(ABC):
-    """Runs one job for many arguments on the `device`; `watch` hears, in the caller's thread, the jobs' events."""
+class Executor:
+    """Runs one job for many arguments: here, in turn, each when its outcome is asked for; others have workers.
+
+    `watch` hears, in the caller's thread, of the jobs' events.
+    """
 
     #: how many jobs run at once
     capacity: int = 1
@@ -81,29 +83,18 @@ class Executor(ABC):
         self._under_way.clear()
         self._waiting.clear()
 
-    @abstractmethod
     def _launch(self) -> None:
         """Start waiting jobs as far as there are free workers."""
 
-    @abstractmethod
     def _next(self) -> Outcome:
         """Wait for the next outcome, passing events to `watch` meanwhile."""
+        return perform(self._waiting.popleft(), self._watch, threads=self._threads)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-class InlineExecutor(Executor):
-    """Runs jobs here, one after another: a job starts when its outcome is asked for, and Ctrl-C reaches it directly."""
-
-    def _launch(self) -> None:
-        pass
-
-    def _next(self) -> Outcome:
-        return perform(self._waiting.popleft(), self._watch, threads=self._threads)
 
 
 def executor_named(
@@ -125,7 +116,7 @@ def executor_named(
         allowed = takers.get(key, ("ray",))
         require(name in allowed, f"{key} = {value} is for the executor {' or '.join(allowed)}, not for {name}")
     if name == "inline":
-        return InlineExecutor(job, **shared)
+        return Executor(job, **shared)
     # Imported only when asked for: Ray and submitit are extras, and Ray takes a second to import.
     try:
         module = importlib.import_module(f"fairground.studies.executors.{name}")
