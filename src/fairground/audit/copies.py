@@ -1,7 +1,6 @@
 """Images that occur more than once, byte for byte or nearly so.
 
-Recompression, resizing and a change of brightness or contrast move a few bits of a fingerprint; two different
-photographs differ in about half of them. A mirrored, rotated or cropped copy is not recognised.
+Recompression, resizing or brightness move a few bits of a fingerprint; mirroring or another picture, about half.
 """
 
 from dataclasses import dataclass

@@ -49,10 +49,7 @@ def embed(
 def readable_inputs(
     data: str, title: str, *, is_quiet: bool, skip_unreadable: bool
 ) -> Iterator[tuple["deploy.EmbeddingInputs", Callable[[str, int, int], None]]]:
-    """Yield what is to be embedded, and what shows the progress.
-
-    Unreadable images are left out and named if `skip_unreadable`; otherwise the first one is refused with all others.
-    """
+    """Yield what is to be embedded and a progress function; unreadable images are left out, or refused all together."""
     inputs = deploy.read_inputs(data)
     with counted(title, is_quiet=is_quiet) as tell:
 

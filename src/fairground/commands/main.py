@@ -47,10 +47,7 @@ _PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "add_completion": F
 
 
 class CommandGroup(TyperGroup):
-    """Commands of one name, `fairground data check`: arguments without one of their names belong to the first.
-
-    Without any argument, `list` is run if there is one, and help is shown otherwise.
-    """
+    """Commands of one name, `fairground data check`: other arguments belong to the first, none to `list`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         args = args or ["list" if "list" in self.commands else "--help"]

@@ -1,7 +1,4 @@
-"""Passes the epochs and results of runs to loggers; a logger that fails is dropped, and the run continues.
-
-A logger may get a number twice, after a kill and a resume: it knows what it has and never writes it again.
-"""
+"""Passes epochs and results of runs to loggers, which never write a number twice; one that fails is dropped."""
 
 import importlib.util
 import sys

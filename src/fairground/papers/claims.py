@@ -1,8 +1,7 @@
-"""What papers claim for their own methods, and by how much they say to beat the classic losses.
+"""What papers claim for their own methods, and by how much they say to beat the classic losses; not measurements.
 
-Claims are not measurements. They come from the tables of MLRC's supplementary page (what papers report for the
-contrastive and the triplet loss), and from Roth's table 3 (what methods' own publications print on SOP).
-`tables/claims.csv` has the publication and year of each row of the latter.
+From MLRC's supplementary page (what papers report for the contrastive and the triplet loss) and Roth's table 3 (what
+methods' own publications print on SOP), with publication and year in `tables/claims.csv`.
 """
 
 from statistics import fmean

@@ -1,7 +1,6 @@
-"""Which study makes a printed number, at what cost, and in what given runs differ from that study's.
+"""Which study makes a printed number, at what cost, and in what given runs differ from that study's complete spec.
 
-A run is compared with the complete spec of the study's job, not with a few of its settings. Settings that a search
-chose are compared by procedure: the same ranges, trials, folds and rule of selection, whatever it found.
+Settings that a search chose are compared by procedure: the same ranges, trials, folds and rule of selection.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

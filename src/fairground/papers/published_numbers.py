@@ -1,7 +1,6 @@
 """The numbers two papers printed, read from `papers/tables/*.csv`, each with its spread and what that means.
 
-A value is kept as printed; where an erratum corrects it, `corrected` holds the right one. A method has our name,
-`loss` or `loss@preset`, so that it can be trained by that name; a setting is written as a run's override.
+A value is kept as printed, `corrected` is right. A method has our name, `loss@preset`; a setting is a run's override.
 """
 
 import csv
@@ -144,8 +143,7 @@ def published_rows(
 ) -> tuple[PublishedRow, ...]:
     """Return the numbers of a table (`roth2020/table2`), a paper (`roth2020`) or both papers, narrowed down.
 
-    `method` is a loss (`margin`) or a loss with its preset (`margin@roth-beta12-cub200`). Precision@1 and recall@1 are
-    the same number and found by either name. An unknown name is refused with the nearest known one.
+    `method` is a loss or a loss with its preset (`margin@roth-beta12-cub200`). Precision@1 and recall@1 are one number.
     """
     rows = _all_rows()
     if name is not None:

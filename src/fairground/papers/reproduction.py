@@ -226,10 +226,7 @@ def obstacles(records: Sequence[RunRecord], row: PublishedRow) -> Iterator[Obsta
 
 
 def _value(record: RunRecord, row: PublishedRow) -> float | None:
-    """Return what a run has for the row: a test score as a share of 1, or its best epoch as the paper counts it.
-
-    After the first epoch it is epoch 0 there and 1 in a record, where 0 is the network before training.
-    """
+    """Return what a run has for the row: a test score as a share of 1, or its best epoch, which papers count from 0."""
     if row.unit == "epoch":
         return None if record.best_epoch is None else float(record.best_epoch - 1)
     found = record.score(row.metric)

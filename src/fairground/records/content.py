@@ -1,8 +1,7 @@
 """What the arguments of a run point at: the source, version and defaults of classes from outside, files, data.
 
-They are stored as short texts in the record and the checkpoints, so that no run is returned or resumed after a change.
-The source of a class is the statements that define it and, in turn, all of the user's own that they name: base classes,
-functions, constants, modules. Of an installed package the version counts, and the file of the class itself.
+The record has them as short texts, so that no run is returned or resumed after a change. The source of a class is the
+statements that define it and, in turn, all of the user's own that they name; of an installed package, its version.
 """
 
 import ast

@@ -1,8 +1,7 @@
 """Results of others: the rows of a CSV file as records that say that they are imported.
 
-A row is a run. It has a `method` or a `loss`, a `dataset`, perhaps a `seed` and a `protocol`, and metrics by any of
-their names: on the test classes, unless `validation/` stands before, as in our exports to Weights & Biases, which may
-also have `final/test/`. Of the rows of a history, which has a `step`, the last of each run counts.
+A row has a `method` or a `loss`, a `dataset`, perhaps a `seed` and a `protocol`, and test metrics by any of their
+names; `validation/` and `final/test/` may stand before. Of a history with a `step`, the last row of a run counts.
 """
 
 import math
@@ -21,10 +20,7 @@ _ALSO: Mapping[str, str] = {"name": "method", "data": "dataset", "_step": "step"
 
 
 def records_of_csv(path: Path, said: Mapping[str, Value], *, is_percent: bool) -> tuple[list[RunRecord], list[str]]:
-    """Return the runs of a file, and the columns that were not used.
-
-    `said` are columns by our names: each is a column of the file or, if there is none, a value for all rows.
-    """
+    """Return the runs of a file, and its unused columns; `said` are, by our names, its columns or values for all."""
     table = read_csv(path)
     # Where a file has both, our own name for a column counts.
     ordered = sorted(table.columns, key=lambda column: column.lower() in COLUMNS)

@@ -1,6 +1,5 @@
 """The records under a run directory: written as files, never overwritten, searched through the index.
 
-A run has one current record, `runs/<name>/record.json`; `outcome_of` decides which. Every other is in its history.
 The index is a cache in SQLite that may be deleted at any time: every question first compares it with the files.
 """
 

@@ -1,7 +1,6 @@
 """Find a component by its file name, list a room, or follow an external dotted path.
 
-A room is a folder of component files: `losses/soft_triple.py` holds `SoftTripleLoss` and is called `soft_triple`.
-Nothing registers anything: the file is the entry, and listing a room never imports torch.
+`losses/soft_triple.py` holds `SoftTripleLoss`, called `soft_triple`: the file is the entry, nothing registers anything.
 """
 
 import ast

@@ -1,7 +1,6 @@
 """What a component declares about itself, read from its file: literals of its class body, arguments, their checks.
 
-Reading the file keeps torch out of every command that only looks something up, and refuses a wrong setting before
-anything starts. Of a part that is named by dotted path nothing is read.
+Reading keeps torch out of commands that look something up, and refuses a wrong setting before anything starts.
 """
 
 import ast

@@ -19,10 +19,9 @@ def load_run(
     unsaid: str | None = None,
     origin: str = COMMAND_LINE,
 ) -> RunSpec:
-    """Return the spec of a protocol, a TOML file and overrides, in that order.
+    """Return the spec of a protocol, a TOML file and overrides, in that order; errors name the `origin` of the last.
 
-    `origin` is where the overrides come from, for errors. A required setting that is missing is refused or, to show a
-    spec that is not to be run, replaced by `unsaid`.
+    A required setting that is missing is refused or, to show a spec that is not to be run, replaced by `unsaid`.
     """
     written = read_toml(file) if file else {}
     chosen = protocol or str(written.pop("protocol", DEFAULT_PROTOCOL))

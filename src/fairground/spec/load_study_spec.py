@@ -1,7 +1,4 @@
-"""From a study's TOML, a preset or a file, to a checked StudySpec: `extends` first, unknown keys refused.
-
-Tables of a study and of what it extends are merged key by key; "none" as a value removes an inherited entry.
-"""
+"""From a study's TOML to a checked StudySpec: merged with what it `extends`, where "none" removes an entry."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,10 +42,7 @@ def study_names() -> list[str]:
 
 
 def load_study(name: str, *, changes: Overrides | None = None) -> spec.StudySpec:
-    """Return the study with this name, or of this file (`*.toml`), with changes on top.
-
-    A key of the study itself (`repeats`, `search.trials`) changes the study; any other is an override for all its runs.
-    """
+    """Return a study by name or file (`*.toml`); changes are keys of it (`repeats`) or overrides of all its runs."""
     is_file = name.endswith(".toml")
     changes, data = changes or {}, _layers(name)
     for key, value in changes.items():
@@ -75,10 +69,7 @@ def _source(name: str) -> str:
 
 
 def _as_changed(study: spec.StudySpec, source: spec.StudySpec, differs: str) -> spec.StudySpec:
-    """Return the study with its changes in `differs`; one whose runs are not those of its source follows nothing.
-
-    Counts that `differs` has a place for are there already. Where the images are is not a change.
-    """
+    """Return the study with its changes in `differs`, save counts it has; with other runs it follows nothing."""
     told = {key for place, keys in _COUNTED.items() if f"{{{place}}}" in differs for key in keys}
     ours, theirs = ({job.label: _settings(job) for job in spec.jobs_of(one)} for one in (study, source))
     found: dict[str, dict[str, None]] = {}

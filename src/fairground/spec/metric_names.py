@@ -1,7 +1,6 @@
 """Metrics and analyses by the names that a spec has for them: `recall@5`, `MAP@R`, `fnmr@fmr=0.01`, `rho(drop_last=1)`.
 
-The name of a metric is a file in the metrics room, `map_at_r.py` for `map@r`, or one of the aliases its class lists;
-case, hyphens and underscores do not matter. A metric of the user's own, by dotted path, is not found here.
+A name is a file of the metrics room, `map_at_r.py` for `map@r`, or an alias; case and hyphens do not matter.
 """
 
 import re

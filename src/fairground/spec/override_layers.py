@@ -1,8 +1,7 @@
 """Layers of a spec: the protocol (with what it `extends`), the user's file, the overrides; later ones win.
 
 Inside a layer a preset (`loss=margin@mlrc-cub200`) comes before what the layer spells out. Naming another component
-drops the settings of the one it replaces, except how many images per class a batch has. An unknown key is refused with
-its origin and the nearest right name, and a value that its component does not allow before anything starts.
+drops the settings of the one it replaces, except how many images per class a batch has.
 """
 
 import dataclasses

@@ -1,8 +1,4 @@
-"""What a spec is called, and its settings in a flat list.
-
-A run's name is the hash of its spec in canonical JSON, every default spelt out, save a setting that was added after
-runs had been named: at its default it is left out, and they keep their names.
-"""
+"""What a spec is called: the hash of its canonical JSON, every default spelt out; and its settings in a flat list."""
 
 import dataclasses
 import hashlib

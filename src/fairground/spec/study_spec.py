@@ -131,8 +131,7 @@ class SelectionSpec:
 class UntilSettledSpec:
     """`first` seeds for every method, then `wave` more for those in question, up to `limit` of each.
 
-    Any false verdict, over all waves, appears in at most 1 - `level` of such studies. `margin` is the difference that
-    does not matter, in the unit shown: half a point.
+    A false verdict in any wave appears in at most 1 - `level` of such studies. A `margin`, as shown, does not matter.
     """
 
     first: int = 3

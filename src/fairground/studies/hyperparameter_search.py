@@ -1,8 +1,7 @@
 """The search of one job: suggest a wave of trials, run their folds, stop hopeless ones, write down how each ended.
 
-A wave is a fixed number of trials, asked with all earlier waves in view and none of its own results. A suggestion is a
-function of the ranges, the trials so far and the seed alone: Optuna's study is built again for each, from the trials
-that count, so that inline, parallel and resumed searches ask the same questions.
+A wave is a fixed number of trials, asked with all earlier waves in view. A suggestion is a function of the ranges, the
+trials so far and the seed alone, so that inline, parallel and resumed searches ask the same questions.
 """
 
 import hashlib

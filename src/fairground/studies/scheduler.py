@@ -1,8 +1,7 @@
 """Have many runs made, each once: stored ones are read, the others go to an executor.
 
-A caller is a generator. It yields a `Request`, is sent the records by name, and goes on until it returns. Any number
-of them share one executor; what one is sent depends neither on another nor on the order in which runs finish. Several
-drivers may share a run directory: one locks the run that it has made, the others wait for its record.
+A caller is a generator that yields a `Request` and is sent the records by name, whatever others ask and in whatever
+order runs finish. Several drivers may share a run directory: one locks a run, the others wait for its record.
 """
 
 import time

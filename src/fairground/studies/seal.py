@@ -1,7 +1,4 @@
-"""The seal on the test split of a study: what was chosen is written down before the first final spec can be had.
-
-A protocol that selects on the test split says so in its own spec and its records; nothing can be searched under it.
-"""
+"""The seal on the test split of a study: what was chosen is written down before the first final spec can be had."""
 
 import json
 from collections.abc import Mapping

@@ -1,8 +1,7 @@
 """What every executor does: jobs in, each with an id, and outcomes out as they finish, each exactly once.
 
-A job is a function named by dotted path, `package.module:function`, so that naming it imports nothing. It takes one
-argument and a function that reports progress. Leaving the `with` block of an executor, by Ctrl-C too, interrupts what
-still runs (the job gets KeyboardInterrupt) and leaves no process behind.
+A job is named by dotted path, `package.module:function`, which imports nothing; it takes an argument and a reporter.
+Leaving the `with` block, by Ctrl-C too, interrupts what still runs (KeyboardInterrupt) and leaves no process behind.
 """
 
 import importlib
@@ -144,10 +143,9 @@ def environment_of(threads: int) -> dict[str, str]:
 
 @contextmanager
 def limited_to(threads: int) -> Iterator[None]:
-    """Limit the libraries of this process to so many threads while the block lasts.
+    """Limit the libraries of this process, and those imported inside the block, to so many threads.
 
-    Sums that are split over other numbers of threads round differently, so that results are reproducible for a fixed
-    number only. A library that is imported inside the block reads the number from the environment.
+    Sums that are split over other numbers of threads round differently: results are reproducible for a fixed number.
     """
     from threadpoolctl import threadpool_limits
 

@@ -1,10 +1,7 @@
-"""Runs jobs in worker processes on this machine, each limited to its own number of threads.
-
-Workers are kept between jobs, because importing torch takes seconds. A worker that dies (kill -9, out of memory) loses
-nothing: its job is given to a new one and resumes from its own checkpoint.
+"""Runs jobs in worker processes on this machine, which are kept between jobs: importing torch takes seconds.
 
 The worker's end is `serve`. Closing its input is the only order it takes: idle, it leaves; at work, its job is
-interrupted as by Ctrl-C. A driver that is killed closes the input too, so that no worker is ever left behind.
+interrupted as by Ctrl-C. A driver that is killed closes it too, so that no worker is ever left behind.
 """
 
 import os

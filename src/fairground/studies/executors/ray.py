@@ -1,7 +1,6 @@
 """Runs jobs on a Ray cluster that `ray start` has started; all its machines need a run directory that they share.
 
-A job whose worker or node is lost is tried again elsewhere, from its own checkpoint. When no node is left that could
-run a job, the driver waits for `node_wait` seconds and then ends with a ClusterError.
+A job whose node is lost is tried again elsewhere; where none is left, the driver waits for `node_wait` seconds.
 """
 
 import time

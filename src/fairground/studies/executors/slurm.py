@@ -1,8 +1,7 @@
 """Runs jobs through SLURM, each as a job of its own; all machines need a run directory that they share.
 
-submitit writes and submits the batch scripts. They are in the folder `slurm` of the run directory, with the logs and
-with the outcomes, as pickles that only the driver and its jobs read. A job that is preempted or out of time is queued
-again by itself and goes on from its checkpoint; one that is lost is submitted again by the driver.
+submitit writes the batch scripts, into the folder `slurm` of the run directory, with logs and pickled outcomes. A job
+that is preempted or out of time is queued again by itself; one that is lost is submitted again by the driver.
 """
 
 import shutil
