@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from fairground.commands.main import app
 from fairground.errors import DamageWarning, DataError, InputError, StoreError
-from fairground.loading import ImageFiles, PreparedImages, cached_rows, prepared_images
+from fairground.loading import ImageFiles, PreparedImages, checksummed_cache, prepared_images
 from fairground.loading.caches import USED, cache_root, find_cache, list_caches, remove_cache
 from tests.loading.pictures import photo, photo_files
 from tests.patience import wait_for
@@ -149,7 +149,7 @@ def test_a_full_or_forbidden_disk_is_said(tmp_path: Path, monkeypatch: pytest.Mo
     photo_files(tmp_path / "set", SIZES)
     free = type("Usage", (), {"free": 10})()
     with monkeypatch.context() as patch:
-        patch.setattr(cached_rows.shutil, "disk_usage", lambda _: free)
+        patch.setattr(checksummed_cache.shutil, "disk_usage", lambda _: free)
         with pytest.raises(StoreError, match=r"needs 0\.0 MB in .*FAIRGROUND_CACHE"):
             builds(tmp_path / "set")
     (tmp_path / "file").write_text("")

@@ -27,6 +27,8 @@ from fairground.contracts.metric import Verification
 from fairground.contracts.metric import VerificationMetric
 from fairground.contracts.miner import Miner
 from fairground.contracts.part import Part
+from fairground.contracts.pooling import Pooling
+from fairground.contracts.pooling import pooled
 from fairground.contracts.regulariser import Regulariser
 from fairground.contracts.sampler import BatchSampler
 from fairground.contracts.sampler import Labels
@@ -43,7 +45,6 @@ from fairground.contracts.trunk_head_transform import InColour
 from fairground.contracts.trunk_head_transform import Mixing
 from fairground.contracts.trunk_head_transform import PhotoTrunk
 from fairground.contracts.trunk_head_transform import PlannedTransform
-from fairground.contracts.trunk_head_transform import Pooling
 from fairground.contracts.trunk_head_transform import Preprocessing
 from fairground.contracts.trunk_head_transform import PublishedWeights
 from fairground.contracts.trunk_head_transform import Transform
@@ -120,6 +121,7 @@ __all__ = [
     "is_transformed",
     "label_tensor",
     "mix",
+    "pooled",
     "require",
     "require_batch",
     "require_within",

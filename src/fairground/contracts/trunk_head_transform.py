@@ -9,11 +9,12 @@ import numpy as np
 import torch
 
 from fairground.contracts import Images, Part, require
+from fairground.contracts.pooling import Pooling, pooled
 
 #: where tensors go; None leaves them in main memory
 Device = torch.device | None
 #: what the files of these parts need beside what is defined here
-__all__ = ["Head", "Images", "require"]
+__all__ = ["Head", "Images", "Pooling", "require"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,10 +96,6 @@ def mix(hidden: torch.Tensor, mixing: Mixing) -> torch.Tensor:
     return mixing.weight * hidden + (1 - mixing.weight) * batch[mixing.partner]
 
 
-#: how a trunk makes one vector of the maps of its last stage
-Pooling = Literal["avg", "max", "avg+max", "gem"]
-
-
 class Trunk(Part, torch.nn.Module, ABC):
     """Images to features. `stages` run one after another, so that a regulariser may mix samples between them.
 
@@ -142,21 +139,8 @@ class Trunk(Part, torch.nn.Module, ABC):
         return self.pool(hidden) if 0 < self.n_frozen == len(self.stages) else hidden
 
     def pool(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Return feature vectors f from what the last stage gives, pooled over the places x of an image.
-
-        avg: f = mean_x h(x). max: f = max_x h(x). avg+max: the sum of both, as in the released code of Roth et al. and
-        of Kim et al., "Proxy Anchor Loss", CVPR 2020. gem: f = (mean_x max(h(x), 1e-6)^3)^(1/3), the generalised mean
-        of Radenovic, Tolias and Chum, "Fine-tuning CNN Image Retrieval with No Human Annotation", TPAMI 2018, who learn
-        the power from 3 on; here it stays 3, so that pooling adds no weights to a network.
-        """
-        if hidden.ndim == 2:
-            return hidden
-        places = hidden.flatten(2)
-        if self.pooling == "gem":
-            return places.float().clamp(min=1e-6).pow(3).mean(2).pow(1 / 3)
-        if self.pooling == "max":
-            return places.amax(2)
-        return places.mean(2) + places.amax(2) if self.pooling == "avg+max" else places.mean(2)
+        """Return feature vectors from what the last stage gives, maps or vectors already."""
+        return hidden if hidden.ndim == 2 else pooled(hidden, self.pooling)
 
 
 class PhotoTrunk(Trunk):

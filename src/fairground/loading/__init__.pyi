@@ -10,8 +10,6 @@ from fairground.errors import SealError
 from fairground.errors import StoreError
 from fairground.errors import require
 from fairground.errors import require_within
-from fairground.loading.cached_rows import CachedRows
-from fairground.loading.cached_rows import cache_writing
 from fairground.loading.caches import CacheEntry
 from fairground.loading.caches import CacheKind
 from fairground.loading.caches import INDEX
@@ -22,6 +20,8 @@ from fairground.loading.caches import list_caches
 from fairground.loading.caches import read_index
 from fairground.loading.caches import remove_cache
 from fairground.loading.caches import touch
+from fairground.loading.checksummed_cache import CachedRows
+from fairground.loading.checksummed_cache import cache_writing
 from fairground.loading.class_folders import ClassFolders
 from fairground.loading.class_folders import SUFFIXES
 from fairground.loading.class_folders import files_below

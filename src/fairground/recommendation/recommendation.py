@@ -37,7 +37,7 @@ from fairground.records import ChangedError, Store, changes_in, content_of
 from fairground.reporting import duration, size, write_race_page
 from fairground.spec import ALL, AdaptationSpec, to_plain
 from fairground.studies.seal import OPENED
-from fairground.training import InputProfile, checkpoint, device_named, measure, stage_cache, torch_threads
+from fairground.training import InputProfile, checkpoint, device_named, evaluate_run, stage_cache, torch_threads
 from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench
 from fairground.training.assemble import content_of_data
 
@@ -215,7 +215,7 @@ class Recommendation:
         rows = validation[:: max(1, -(-len(validation) // MOST_ROWS))]
         with torch_threads(_threads(candidate)):
             other = bench.fit(spec, train)
-            view = measure.view_of_rows(bench.table, other.embed(rows), rows, normalise=other.normalise)
+            view = evaluate_run.view_of_rows(bench.table, other.embed(rows), rows, normalise=other.normalise)
             return model, thresholds_of(view)
 
     # test
@@ -243,7 +243,7 @@ class Recommendation:
             begun = self.budget.used()
             fitted = model if method is chosen else self._fit(method.candidate)
             with suppress(DivergedError), torch_threads(CORES):
-                view = measure.view_of_rows(bench.table, fitted.embed(rows), rows, normalise=fitted.normalise)
+                view = evaluate_run.view_of_rows(bench.table, fitted.embed(rows), rows, normalise=fitted.normalise)
                 evaluated = evaluate_in_detail(view, self.request.metrics)
                 scores[method.label] = dict(evaluated.scores)
                 values = np.nan_to_num(evaluated.per_class[decision.metric])

@@ -34,8 +34,8 @@ from fairground.retrieval.ranks_on_device import N_SCORES
 from fairground.retrieval.ranks_on_device import has_float64
 from fairground.retrieval.ranks_on_device import nearest_on_device
 from fairground.retrieval.ranks_on_device import rank_on_device
-from fairground.retrieval.search_plan import SearchPlan
-from fairground.retrieval.search_plan import TileWorker
+from fairground.retrieval.similarity_scores import SearchPlan
+from fairground.retrieval.similarity_scores import TileWorker
 from fairground.retrieval.threads import Task
 from fairground.retrieval.threads import Workspace
 from fairground.retrieval.threads import share_out

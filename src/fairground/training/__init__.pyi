@@ -84,6 +84,11 @@ from fairground.training.embedding_model import EmbeddingModel
 from fairground.training.embedding_model import FreezeBatchNorm
 from fairground.training.embedding_model import InputProfile
 from fairground.training.embedding_model import n_frozen_stages
+from fairground.training.evaluate_run import analyse_train
+from fairground.training.evaluate_run import measure
+from fairground.training.evaluate_run import queries_and_gallery
+from fairground.training.evaluate_run import view_of
+from fairground.training.evaluate_run import view_of_rows
 from fairground.training.gallery import N_NEIGHBOURS
 from fairground.training.gallery import N_QUERIES
 from fairground.training.gallery import SIDE
@@ -96,10 +101,6 @@ from fairground.training.loop import StoppedError
 from fairground.training.loop import Training
 from fairground.training.loop import put_back
 from fairground.training.loop import take_snapshot
-from fairground.training.measure import analyse_train
-from fairground.training.measure import queries_and_gallery
-from fairground.training.measure import view_of
-from fairground.training.measure import view_of_rows
 from fairground.training.optimiser import Schedule
 from fairground.training.optimiser import WeightAverage
 from fairground.training.optimiser import build_optimiser
@@ -258,6 +259,7 @@ __all__ = [
     "hubs",
     "joined",
     "load_table",
+    "measure",
     "missing_place",
     "n_frozen_stages",
     "name_of_object",

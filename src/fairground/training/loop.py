@@ -18,7 +18,7 @@ from fairground.records import BatchTrained, Clock, EpochEnded, EpochRow, Findin
 from fairground.spec import DivergedError, RunSpec
 from fairground.training import Assembled, Checkpoints, Doctor, History, ProcessGroup, Schedule, Snapshot, start_head
 from fairground.training.device import peak_device_memory, set_streams, stream_states
-from fairground.training.measure import analyse_train, measure
+from fairground.training.evaluate_run import analyse_train, measure
 
 #: what Roth et al. log of the training split after every epoch
 MEASURES = ("rho", "pi")

@@ -20,7 +20,7 @@ from fairground.spec import DivergedError, RunSpec, child_seed, method_of, name_
 from fairground.training import ALONE, ProcessGroup, SealedRows, Training, gallery_of
 from fairground.training import device as hardware
 from fairground.training.assemble import assemble
-from fairground.training.measure import analyse_train, measure
+from fairground.training.evaluate_run import analyse_train, measure
 
 
 def run(

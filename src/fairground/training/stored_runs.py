@@ -15,7 +15,7 @@ from fairground.records import RunFolder, Store, changes_in, newest_checkpoint, 
 from fairground.spec import ComponentSpec, DamageWarning, DataError, StoreError, require, run_from_plain
 from fairground.training import Checkpoints, InputProfile, SealedRows, device_named, view_of
 from fairground.training.assemble import Assembled, assemble
-from fairground.training.measure import measure
+from fairground.training.evaluate_run import measure
 
 #: scores measured again on another device, or without float16 copies of frozen stages, differ by less
 MOST_APART = 0.01
