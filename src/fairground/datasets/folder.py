@@ -15,8 +15,7 @@ Departures from the paper
 import numpy as np
 
 from fairground.contracts.dataset import DataError, ImageTable, require
-from fairground.loading import PARTS, PhotoDataset, class_folder_table, held_out, photo_table
-from fairground.loading.class_folders import class_folders, sub_folders
+from fairground.loading import PARTS, PhotoDataset, class_folder_table, held_out, photo_table, scan_classes, sub_folders
 
 
 class FolderDataset(PhotoDataset):
@@ -29,11 +28,11 @@ class FolderDataset(PhotoDataset):
         complaint = f"folder.root: no images in class folders below {root}. {self.source}"
         inside = {name: PARTS[name.lower()] for name in sub_folders(root) if name.lower() in PARTS}
         if not {"train"} < set(inside.values()):
-            whole = class_folders(root)
+            whole = scan_classes(root)
             require(len(whole.paths) > 0, complaint, DataError)
             return class_folder_table(root, whole)
         inside = dict(sorted(inside.items(), key=lambda item: (list(PARTS.values()).index(item[1]), item[0])))
-        found = {name: class_folders(root / name) for name in inside}
+        found = {name: scan_classes(root / name) for name in inside}
         names = sorted({name for part in found.values() for name in part.names})
         number = {name: label for label, name in enumerate(names)}
         labels = [number[part.names[label]] for part in found.values() for label in part.labels]

@@ -27,6 +27,7 @@ from fairground.loading.class_folders import SUFFIXES
 from fairground.loading.class_folders import files_below
 from fairground.loading.class_folders import is_image_name
 from fairground.loading.class_folders import refuse_archive
+from fairground.loading.class_folders import scan_classes
 from fairground.loading.class_folders import sub_folders
 from fairground.loading.csv_columns import Columns
 from fairground.loading.csv_columns import PARTS
@@ -164,6 +165,7 @@ __all__ = [
     "resize_shorter_side",
     "resized_sizes",
     "saturate",
+    "scan_classes",
     "shrunk_picture",
     "sub_folders",
     "to_device",

@@ -36,7 +36,7 @@ def sub_folders(folder: Path) -> list[str]:
     return [name for name, is_folder in _entries(folder) if is_folder]
 
 
-def class_folders(folder: Path) -> ClassFolders:
+def scan_classes(folder: Path) -> ClassFolders:
     """Return the images below each sub-folder, which is a class; folders in a class folder belong to the class."""
     paths: list[str] = []
     labels: list[int] = []

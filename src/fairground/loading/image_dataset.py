@@ -68,9 +68,6 @@ class ImageFiles(Photographs):
     def __init__(
         self, paths: Sequence[Path], *, root: Path, boxes: np.ndarray | None = None, draft: bool = False
     ) -> None:
-        is_right = boxes is None or boxes.shape == (len(paths), 4)
-        refusal = f"boxes need four edges per image; got {getattr(boxes, 'shape', None)} for {len(paths)} images"
-        require(is_right, refusal, DataError)
         self.paths, self.root = tuple(Path(path) for path in paths), root
         self.boxes = None if boxes is None else np.asarray(boxes, dtype=np.int64)
         # A box could be cut from a shrunk image only between pixels, so these are always decoded whole.
@@ -366,10 +363,8 @@ class OfficialDataset(PhotoDataset):
 
     def class_folders(self, places: Sequence[Path], lists: str) -> "tuple[Path, loading.ClassFolders]":
         """Return the first of some places with class folders, and what they hold, where the official lists are not."""
-        from fairground.loading.class_folders import class_folders
-
         folder = next((place for place in places if place.is_dir() and loading.sub_folders(place)), places[-1])
-        found = class_folders(folder)
+        found = loading.scan_classes(folder)
         complaint = f"{self.name}.root: no {lists} and no class folders in {places[-1]}. {self.source}"
         require(len(found.paths) > 0, complaint, DataError)
         return folder, found
