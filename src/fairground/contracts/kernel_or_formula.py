@@ -52,7 +52,7 @@ def by_kernel_or_formula(
             given = dict(zip(parameters, values, strict=True))
             inputs = (embeddings, labels, tuples, None if replay is None else _copy(replay))
             with _without_autocast(embeddings):
-                return torch.func.functional_call(_Formula(loss), given, inputs)  # type: ignore[no-any-return]
+                return torch.func.functional_call(_Formula(loss), given, inputs)
 
         return _kernel_step(result, formula, wide, *parameters.values())
 

@@ -191,8 +191,7 @@ class AffineHead(Head):
             self.layer.bias.copy_(bias)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
-        embeddings: torch.Tensor = self.layer(features)
-        return embeddings
+        return self.layer(features)
 
 
 @dataclass(frozen=True)

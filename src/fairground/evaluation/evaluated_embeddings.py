@@ -123,10 +123,14 @@ class EmbeddingView:
         return checked_arrays.coded(column, others)
 
     @property
+    def _one_class_each(self) -> checked_arrays.Coded:
+        if self.classes is None:
+            raise DataError("this needs one label per row; got sets of labels or none")
+        return self.classes
+
+    @property
     def row_classes(self) -> np.ndarray:
-        require(self.classes is not None, "this needs one label per row; got sets of labels or none", DataError)
-        assert self.classes is not None
-        return self.classes.queries
+        return self._one_class_each.queries
 
     @property
     def query_classes(self) -> np.ndarray | None:
@@ -145,10 +149,8 @@ class EmbeddingView:
         require((self.references is None) == (theirs is None), "groups and reference_groups go together")
         mine, others, names = self._coded(groups, theirs, "groups")
         if rule == "same_class_and_group":
-            require(self.classes is not None, "group_rule 'same_class_and_group' needs one label per row")
-            assert self.classes is not None
-            mine = self.classes.queries * len(names) + mine
-            others = self.classes.references * len(names) + others
+            mine = self._one_class_each.queries * len(names) + mine
+            others = self._one_class_each.references * len(names) + others
         return mine[self._query_numbers], others
 
     @cached_property
@@ -282,11 +284,10 @@ class EmbeddingView:
     def open_set(self) -> OpenSet:
         """The best similarity of every query with and without its own class among the references."""
         mine = self.row_classes[self._query_numbers]
-        assert self.classes is not None
         order, plan = self.relevance.query_order, self.pairing
         if self.is_raw:
             plan = replace(plan, query_half_lengths=plan.queries.half_squared_lengths())
-        theirs = self.classes.references[self.relevance.reference_order]
+        theirs = self._one_class_each.references[self.relevance.reference_order]
         best = neighbours.best_by_class(plan, mine[order], theirs, threads=self.threads)
         own, other = np.empty((2, self.n_queries))
         own[order], other[order] = best

@@ -234,11 +234,10 @@ def metric_named(word: str) -> Metric:
         found = metric_names.declared_metric(word)
         if found is None:
             metric_names.refuse_unknown(word)
-        assert found is not None
         kind, text = find("metrics", found.name), found.argument
         shown = f"metric '{word}': {metric_names.spelled(found.name)}"
     if text is None:
-        return kind()  # type: ignore[no-any-return]
+        return kind()
     require(kind.argument is not None, f"{shown} takes nothing after @; got '{text}'")
     text = text.removeprefix(f"{kind.argument}=")
     try:
@@ -246,7 +245,7 @@ def metric_named(word: str) -> Metric:
     except ValueError as error:
         raise InputError(f"metric '{word}': '{text}' is not a number") from error
     require(number <= _MOST, f"metric '{word}': a number after @ is {_MOST:,} at most; got {text}")
-    return kind(**{str(kind.argument): number})  # type: ignore[no-any-return]
+    return kind(**{str(kind.argument): number})
 
 
 @dataclass(frozen=True, kw_only=True)

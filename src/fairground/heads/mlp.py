@@ -51,5 +51,4 @@ class MlpHead(Head):
         self.layers.append(nn.Linear(before, embedding_dim))
 
     def forward(self, features: Tensor) -> Tensor:
-        embeddings: Tensor = self.layers(features)
-        return embeddings
+        return self.layers(features)

@@ -72,8 +72,7 @@ class PldaHead(AffineHead):
         if between.sum() <= 0:
             return inverse
         rest, own = _weight(least), _weight(between + least)
-        weight: torch.Tensor = rest * inverse + axes.T @ ((own - rest)[:, None] * (axes @ inverse))
-        return weight
+        return rest * inverse + axes.T @ ((own - rest)[:, None] * (axes @ inverse))
 
 
 def _weight(between: torch.Tensor) -> torch.Tensor:
@@ -86,5 +85,4 @@ def _first_axes(weight: torch.Tensor, total: torch.Tensor, dim: int) -> torch.Te
     axes = vectors.T.flip(0)[:dim]
     # An axis has no direction of its own: let its largest entry be positive, so that all machines agree.
     signs = axes.gather(1, axes.abs().argmax(1, keepdim=True)).sign()
-    kept: torch.Tensor = (axes * signs) @ weight
-    return kept
+    return (axes * signs) @ weight

@@ -45,5 +45,4 @@ class ResidualHead(Head):
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         centred = features - self.mean
-        embeddings: torch.Tensor = centred + self.up(self.down(centred))
-        return embeddings
+        return centred + self.up(self.down(centred))

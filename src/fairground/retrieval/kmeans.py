@@ -165,8 +165,7 @@ class _StateOnDevice(_State):
         for begin in range(0, len(self.assignment), step):
             cluster = torch.as_tensor(self.assignment[begin : begin + step], device=total.device)
             total += (numbers[:, None] == cluster).to(total.dtype) @ self._points[begin : begin + step]
-        means: np.ndarray = total.cpu().numpy() / sizes[:, None].astype(self.centroids.dtype)
-        return means
+        return total.cpu().numpy() / sizes[:, None].astype(self.centroids.dtype)
 
 
 def _padded(rows: np.ndarray, edge: int) -> np.ndarray:

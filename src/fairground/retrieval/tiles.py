@@ -79,8 +79,7 @@ class HeldTiles(Tiles):
         return self.source[tile * self.edge : (tile + 1) * self.edge]
 
     def take(self, places: np.ndarray) -> np.ndarray:
-        some: np.ndarray = self.source[places]
-        return some
+        return self.source[places]
 
 
 def normalise_rows(block: np.ndarray) -> None:

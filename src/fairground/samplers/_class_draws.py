@@ -149,8 +149,7 @@ def _draw_pool(
             everything = torch.arange(n_classes, device=generator.device)
             of_class = classes.draw(everything, (n_rounds + 1) * per_class, generator)
             rows = torch.cat([of_class[:, :-per_class].flatten(), of_class[last_round, -per_class:].flatten()])
-    different: torch.Tensor = torch.unique(rows)
-    return different
+    return torch.unique(rows)
 
 
 def draw_distinct(n: int, k: int, generator: torch.Generator) -> torch.Tensor:

@@ -58,5 +58,4 @@ def frechet_distances(points: torch.Tensor, subsets: torch.Tensor) -> torch.Tens
     values = torch.linalg.eigvalsh(scaled @ covariance @ scaled.mT).clamp_min(0)
     # In ascending order; beyond the rank they are roundings of zero, whose roots would not be small.
     roots = values[:, -min(b - 1, points.shape[1]) :].sqrt().sum(1)
-    distances: torch.Tensor = mean.square().sum(1) + scaled.square().sum((1, 2)) + covariance.trace() - 2 * roots
-    return distances
+    return mean.square().sum(1) + scaled.square().sum((1, 2)) + covariance.trace() - 2 * roots

@@ -5,7 +5,7 @@ A name is a file of the metrics room, `map_at_r.py` for `map@r`, or an alias; ca
 
 import re
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from fairground.errors import InputError, require
 from fairground.spec import Value, canonical, declared, fit, list_names, nearest, parse_value, settings_of
@@ -65,13 +65,13 @@ def goodness(value: float, higher_is_better: bool | None) -> float:
     return -value if higher_is_better is False else value
 
 
-def refuse_unknown(word: str) -> None:
+def refuse_unknown(word: str) -> NoReturn:
     name, _, argument = _plain(word).partition("_at_")
     words = [spelled(known) for known in list_names(ROOM)]
     hint = nearest(f"{name}@{argument}" if argument else name, words) or nearest(name, words)
     if argument and hint and "@" not in hint:
         hint = hint.replace("'?", f"@{argument}'?")
-    require(False, f"no metric '{word}'.{hint} `fairground list metrics` shows them all.")
+    raise InputError(f"no metric '{word}'.{hint} `fairground list metrics` shows them all.")
 
 
 def spelled(name: str) -> str:

@@ -170,7 +170,7 @@ class Workbench:
         """Return the trunk with its first weights, as the seed draws them or as they were published."""
         with seeded(seed, "init_trunk"):
             trunk: Trunk = build("trunk", self.spec.trunk, {"channels": self.table.images.channels})
-        return trunk.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+        return trunk.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def _first_trunk(self, run: RunSpec) -> Trunk:
         return self._make_trunk(run.seed) if self.is_small else FeaturesTrunk(channels=self.width)

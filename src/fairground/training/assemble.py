@@ -242,8 +242,7 @@ def build_model(
 def build_loss(spec: RunSpec, supplied: Mapping[str, object]) -> Loss:
     """Return the loss of a spec with its first weights; `supplied` says the classes and the width of embeddings."""
     with seeded(spec.seed, "init_loss"):
-        loss: Loss = build("loss", spec.loss, supplied)
-    return loss
+        return build("loss", spec.loss, supplied)
 
 
 def build_miner(spec: RunSpec, loss: Loss) -> Miner | None:

@@ -81,8 +81,7 @@ class Checkpoints:
 
 def to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
     """Return tensors as safetensors, from whatever device they are on."""
-    data: bytes = safetensors.torch.save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
-    return data
+    return safetensors.torch.save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
 
 
 def from_bytes(data: bytes) -> dict[str, Tensor]:

@@ -230,10 +230,10 @@ class Training:
         if every == 0 or (epoch % every and epoch != self.spec.training.epochs):
             return {}
         embeddings = self._embed_averaged(self.parts.split.train)
-        return self.group.numbers(lambda: analyse_train(self.parts, embeddings, MEASURES)[0])
+        return self.group.broadcast_object(lambda: analyse_train(self.parts, embeddings, MEASURES)[0])
 
     def _scores(self, embeddings: torch.Tensor, rows: np.ndarray) -> dict[str, float]:
-        return self.group.numbers(lambda: dict(measure(self.parts, embeddings, rows).scores))
+        return self.group.broadcast_object(lambda: dict(measure(self.parts, embeddings, rows).scores))
 
     def _embed_averaged(self, rows: np.ndarray) -> torch.Tensor:
         with self._averaged():

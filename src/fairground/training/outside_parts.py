@@ -95,8 +95,7 @@ class ExternalHead(Head):
         require(self.embedding_dim > 0, refusal)
 
     def forward(self, features: Tensor) -> Tensor:
-        embeddings: Tensor = self.module(features)
-        return embeddings
+        return self.module(features)
 
 
 class ExternalSampler(BatchSampler):

@@ -121,11 +121,11 @@ def _final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> 
     tested: dict[str, float] = {}
     if asked.analyses:
         embeddings = training.embed(training.parts.split.train)
-        analysed = group.numbers(lambda: _analyse_train(training, embeddings, folder))
+        analysed = group.broadcast_object(lambda: _analyse_train(training, embeddings, folder))
     if asked.test:
         rows = sealed.open()
         test_embeddings = training.embed(rows)
-        tested = group.numbers(lambda: _measure_test(training, test_embeddings, rows, folder))
+        tested = group.broadcast_object(lambda: _measure_test(training, test_embeddings, rows, folder))
     # Where the test split selects, there are no validation scores.
     chosen = next((row for row in training.progress.rows if row.epoch == training.progress.best_epoch), None)
     judged = chosen.validation if chosen is not None and training.spec.evaluation.select_on == "validation" else {}

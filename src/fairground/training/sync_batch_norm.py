@@ -26,8 +26,7 @@ class _AllGather(torch.autograd.Function):
 
 def gather_shares(share: Tensor) -> Tensor:
     """Return the shares (k, ...) of all processes end to end by rank; gradients are summed over all processes."""
-    gathered: Tensor = _AllGather.apply(share)  # type: ignore[no-untyped-call]
-    return gathered
+    return _AllGather.apply(share)  # type: ignore[no-untyped-call]
 
 
 class SyncBatchNorm(nn.BatchNorm2d):

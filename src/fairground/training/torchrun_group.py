@@ -48,8 +48,7 @@ class ProcessGroup:
 
     def forward(self, model: nn.Module, images: Tensor, mixing: Mixing | None) -> Tensor:
         """Return the embeddings (b, d) of the whole batch, of which `images` are this process' share."""
-        embeddings: Tensor = model(images, mixing)
-        return embeddings
+        return model(images, mixing)
 
     def all_gather(self, embeddings: Tensor) -> Tensor:
         """Return the embeddings of all processes, in order, for a loss that every process computes in full."""
@@ -63,7 +62,7 @@ class ProcessGroup:
         """Return the embeddings of rows, of which every process computes a share."""
         return embed(rows)
 
-    def numbers(self, find: Callable[[], dict[str, float]]) -> dict[str, float]:
+    def broadcast_object(self, find: Callable[[], Any]) -> Any:
         """Return what the leader finds."""
         return find()
 
@@ -150,10 +149,6 @@ class TorchrunGroup(ProcessGroup):
         filled = np.concatenate([rows, np.repeat(rows[:1], share * self.size - len(rows))])
         own = embed(filled[shard_slice(len(filled), self.rank, self.size)])
         return training.gather_shares(own)[: len(rows)]
-
-    def numbers(self, find: Callable[[], dict[str, float]]) -> dict[str, float]:
-        found: dict[str, float] = self.broadcast_object(find)
-        return found
 
     def broadcast_object(self, find: Callable[[], Any]) -> Any:
         return json.loads(self.broadcast(lambda: json.dumps(find()).encode()))

@@ -72,8 +72,7 @@ def conv_norm(
     is_traced = torch.compiler.is_compiling() or torch.compiler.is_exporting()
     if hidden.device.type == "cpu" and not is_traced and not torch.is_autocast_enabled("cpu"):
         ceiling = {torch.nn.ReLU: inf, torch.nn.ReLU6: 6.0, NoneType: None}[type(activation)]
-        fused: torch.Tensor = _FusedConvolution.apply(hidden, weight, bias, shortcut, geometry, ceiling)  # type: ignore[no-untyped-call]
-        return fused
+        return _FusedConvolution.apply(hidden, weight, bias, shortcut, geometry, ceiling)  # type: ignore[no-untyped-call]
     hidden = torch.nn.functional.conv2d(hidden, weight, bias, *geometry)
     hidden = hidden if shortcut is None else hidden + shortcut
     return hidden if activation is None else activation(hidden)

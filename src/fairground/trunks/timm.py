@@ -107,8 +107,7 @@ class _Features(torch.nn.Module):
         self.colour, self.network = InColour(), network
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
-        features: torch.Tensor = self.network.forward_features(self.colour(images))  # type: ignore[operator]
-        return features
+        return self.network.forward_features(self.colour(images))  # type: ignore[operator]
 
 
 class _Vectors(torch.nn.Module):
@@ -119,8 +118,7 @@ class _Vectors(torch.nn.Module):
         self.network = network
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
-        vectors: torch.Tensor = self.network.forward_head(features, pre_logits=True)  # type: ignore[operator]
-        return vectors
+        return self.network.forward_head(features, pre_logits=True)  # type: ignore[operator]
 
 
 def _stages(network: torch.nn.Module, probe: torch.Tensor) -> list[torch.nn.Module]:
