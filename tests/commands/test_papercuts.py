@@ -192,7 +192,7 @@ def test_a_validation_of_one_class_is_said_to_choose_nothing(tmp_path):
 
 def test_unknown_is_right_because_the_index_has_no_such_class_and_the_page_says_so(tmp_path):
     from fairground.deploy.answer_queries import QueryDecision, QueryResult
-    from fairground.reporting.query_and_suspect_pages import write_answers
+    from fairground.reporting import write_answers
 
     asked = {"decision": QueryDecision(is_known=False, label=None, votes=0, voters=5), "classes": (), "neighbours": ()}
     strange = QueryResult(query="a.jpg", truth="wren", is_truth_indexed=False, picture=None, **asked)

@@ -41,7 +41,7 @@ def figure(panel, prefix: str = "p", **look) -> str:
 
 def test_a_drawing_for_the_page_follows_its_colours_and_shares_no_id():
     table = ResultTable.from_records(make_study())
-    one, two = figure(score_panel(table), "one"), figure(curve_panel(table), "two")
+    one, two = figure(score_panel(table), "one"), figure(curve_panel(table, curves_of(table)), "two")
     assert one == figure(score_panel(table), "one")
     for svg in (one, two):
         root = ElementTree.fromstring(svg)
@@ -64,7 +64,7 @@ def test_hostile_names_are_drawn_as_text():
     names = {record.method: name for record, name in zip(records, HOSTILE, strict=True)}
     table = ResultTable.from_records(records, names=names)
     keys = [(label, line.series) for label, line in curves_of(table).items()]
-    drawn = [figure(score_panel(table)), figure(curve_panel(table), keys=keys, kind="line")]
+    drawn = [figure(score_panel(table)), figure(curve_panel(table, curves_of(table)), keys=keys, kind="line")]
     assert "&lt;script&gt;" in drawn[0]
     for svg in drawn:
         assert len(svg) < 60_000

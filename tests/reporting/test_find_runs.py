@@ -30,7 +30,7 @@ def test_a_study_is_read_back_with_its_search_and_its_joined_models(home):
     # Two methods of two repeats on two folds; and a concatenated model of each repeat.
     assert [len(section.records) for section in sections.values()] == [8, 4]
     inputs = inputs_of(found)["icons", "laptop"]
-    assert len(inputs.runs.records) == 4, "the folds of a repeat are averaged"
+    assert len(inputs.done) == 4, "the folds of a repeat are averaged"
     assert {row.label for row in inputs.table.rows} == {"contrastive", "triplet"}
     assert set(inputs.trials) == {"contrastive", "triplet"}
     assert inputs.table.is_fair

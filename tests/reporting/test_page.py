@@ -54,7 +54,7 @@ class Reader(HTMLParser):
 @pytest.fixture
 def without_figures(monkeypatch):
     """Drawing takes most of a page's time, and many tests look at other things."""
-    monkeypatch.setattr("fairground.reporting.page.figures_of", lambda _: [])
+    monkeypatch.setattr("fairground.reporting.page.figures_of", lambda _, **__: [])
 
 
 def page_of(records, tmp_path, *, title="A study", galleries=None, names=None, **settings) -> str:

@@ -133,17 +133,16 @@ def trials(n: int = 9) -> list[Trial]:
 
 
 def test_a_model_of_a_search_goes_through_its_trials():
-    some = [(trial.settings, 100 * trial.score) for trial in trials()]
-    surface = search_surfaces.Surface.of(some, True)
-    assert surface.keys == ("loss.margin", "optimiser.loss_lr")
+    same = [replace(trial, settings={"loss.form": "x"}) for trial in trials()]
+    made = inputs([run("a", 0.5)], trials={"a": trials(), "few": trials(4), "same": same})
+    (surface,) = search_surfaces.surfaces_of(made).values()
+    assert surface.keys == ["loss.margin", "optimiser.loss_lr"]
     assert surface.is_log.tolist() == [False, True]
     mean, spread = surface.at(surface.points)
     assert mean == pytest.approx(surface.scores, abs=3)
     far, wide = surface.at(surface.points + 5)
     assert (far.tolist(), (wide > spread.max()).all()) == ([pytest.approx(surface.scores.mean(), abs=3)] * 9, True)
     assert surface.given(1, np.array([0, 0.5, 1])) == pytest.approx([1e-4, 1e-2, 1])
-    assert search_surfaces.Surface.of(some[:4], True) is None
-    assert search_surfaces.Surface.of([({"loss.form": "x"}, 1.0)] * 9, True) is None
 
 
 def test_searches_over_two_settings_have_slices_and_contours():

@@ -91,7 +91,7 @@ def test_refusals_are_sentences():
 
 def test_the_page_shows_ranks_differences_and_both_figures(monkeypatch):
     # Those of each data set take a while to draw.
-    monkeypatch.setattr("fairground.reporting.page.figures_of", lambda _: [])
+    monkeypatch.setattr("fairground.reporting.page.figures_of", lambda _, **__: [])
     records = [record for some in study().values() for record in some]
     page = page_text(RunSet(records=tuple(records)))
     for words in ("Over all data sets", "mean rank", "interquartile mean of runs", "Mean differences over data sets"):

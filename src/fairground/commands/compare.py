@@ -47,7 +47,7 @@ class MethodComparison:
             spans = {metric: cell.interval for metric, cell in row.cells.items() if cell.interval is not None}
             ends = {f"{metric} {end}": getattr(span, end) for metric, span in spans.items() for end in ("low", "high")}
             means = {metric: span.mean for metric, span in spans.items()}
-            rows.append({"method": row.label, "hash": row.method.key, "n_runs": row.n_runs, **means, **ends})
+            rows.append({"method": row.label, "hash": row.key, "n_runs": row.n_runs, **means, **ends})
         return data_frame(rows)
 
     def to_latex(self) -> str:
@@ -117,7 +117,7 @@ def comparison_of(
     result = comparison_text.compare_records(records, over=generality, folders=known, **settings)
     # A run named alone, although its method was run more often.
     named, hints = {record.name for record in records}, list[str]()
-    shown = {record.name for row in result.imported for record in row.method.records}
+    shown = {record.name for row in result.imported for record in row.records}
     if others := _names_of_data(record for record in records if record.is_imported and record.name not in shown):
         hints.append(f"imported results on other data sets are left out: {', '.join(others)}")
     for finished in (Store(home).names_by_method(state="done") for home in homes):

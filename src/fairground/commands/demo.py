@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fairground.commands import HOME, Answer, Device, Home, Quiet, Verbatim, executor_of, run_specs
-from fairground.reporting import ResultTable, RunSet, build_page, picture, table_formats
+from fairground.reporting import RunSet, build_page, picture, table_formats
 from fairground.spec import Overrides, load_run, method_of, name_of
 
 #: the overrides of each method; everything else is the same
@@ -39,9 +39,9 @@ def demo(
     records = run_specs(specs, executor_of(workers=workers, device=device), home, quiet=quiet, titles=titles)
     runs = RunSet.in_home(records, home, names=names, title="Four losses on unseen icons")
     page = build_page(runs, out=home / "demo" / "report.html")
-    image = picture(records, home / "demo" / "demo.png", names=names)
+    image = picture(runs, home / "demo" / "demo.png")
     lines = [
-        Verbatim(table_formats.text(ResultTable.from_records(records, names=names))),
+        Verbatim(table_formats.text(runs.table)),
         Verbatim(f"picture: {image.absolute()}\npage:    {page.absolute()}  (open it in any browser)"),
     ]
     return Answer({"page": str(page), "picture": str(image), "runs": [record.name for record in records]}, lines)

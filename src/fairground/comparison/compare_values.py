@@ -1,24 +1,14 @@
 """Is A better than B? Values per method and seed in, a verdict on every pair out, all read from one model.
 
 Formula
-    difference of a pair   mu^_a - mu^_b ± c sqrt(its variance), means and variances of `paired_table`; c from the
-                           highest statistic among equal methods (`null_distribution`): all intervals of a study hold
-                           simultaneously
-    p of a pair            from the same draws: p <= 1 - level exactly where the interval leaves out 0
-    mean of a method       mu^_i ± the `level` quantile of |its own error + what all methods of its seeds share|
-    probability of best    share of draws in which mu^_i + error_i is the highest, ties shared
-    seeds needed           With m more seeds for both methods the variance of their difference falls from V to
-                           V' = sum_i w_i v_i n_i / (n_i + m), and the difference seen then is normal around the one
-                           seen now with variance V - V'. The pair settles when its interval leaves out 0 or is within
-                           the margin:  P(|d'| > h') + P(|d'| < margin - h') >= POWER,   h' = c' sqrt(V')
-                           c' falls from c towards its value for known variances, the studentised range's, as
-                           (n + 1) / (n + m + 1). The variance itself is known only roughly: the probability is a mean
-                           over true / estimated variance as drawn, and m more seeds bring the estimate nearer to the
-                           truth. It is a plan, not evidence: `seed_waves` corrects for looking again.
+    pair     mu^_a - mu^_b ± c sqrt(its variance), means and variances of `paired_table`; c from the highest statistic
+             among equal methods (`null_distribution`): all intervals of a study hold simultaneously
+    p        from the same draws: p <= 1 - level exactly where the interval leaves out 0
+    mean     mu^_i ± the `level` quantile of |its own error + what all methods of its seeds share|
+    P(best)  share of draws in which mu^_i + error_i is the highest, ties shared
 
 Paper
-    Tukey, "The problem of multiple comparisons", 1953; Spiegelhalter, Freedman and Blackburn, "Monitoring clinical
-    trials: conditional or predictive power?", 1986, for seeds needed.
+    Tukey, "The problem of multiple comparisons", 1953.
 """
 
 import math
@@ -159,10 +149,7 @@ def fit(runs: Runs, *, higher_is_better: bool) -> Model | None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Findings:
-    """What a model finds for the methods `names`, higher being better; pairs are in the order of `triu_indices`.
-
-    `half_widths` are those of differences, `mean_half_widths` those of single means; `more_seeds` is 0 for none known.
-    """
+    """What a model finds for `names`, higher being better: of pairs, in the order of `triu_indices`, and of means."""
 
     names: tuple[str, ...]
     means: Array

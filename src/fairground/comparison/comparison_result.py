@@ -42,8 +42,8 @@ class Interval:
     """A mean of `n` values and the interval that covers the true mean; one value has no interval."""
 
     mean: float
-    low: float | None
-    high: float | None
+    low: float | None = None
+    high: float | None = None
     n: int
 
     @property
@@ -63,10 +63,9 @@ def t_interval(values: Sequence[float], *, level: float = LEVEL) -> Interval:
     n = len(values)
     require(n > 0, "an interval needs at least one value; got none")
     require(all(map(math.isfinite, values)), f"an interval needs finite values; got {list(values)[:5]}")
-    require(0 < level < 1, f"level must be between 0 and 1; got {level}")
     mean = math.fsum(values) / n
     if n == 1:
-        return Interval(mean=mean, low=None, high=None, n=1)
+        return Interval(mean=mean, n=1)
     # Imported here, and not scipy.stats: that takes longer to import than most commands take to run.
     from scipy.special import stdtrit
 
@@ -78,7 +77,7 @@ def t_interval(values: Sequence[float], *, level: float = LEVEL) -> Interval:
 def correlation_interval(r: float, n: int, *, level: float = LEVEL) -> Interval:
     """Return a correlation of `n` independent points with its interval; fewer than four points have none."""
     if n < 4 or abs(r) > 1 - 1e-12:
-        return Interval(mean=r, low=None, high=None, n=n)
+        return Interval(mean=r, n=n)
     from scipy.special import ndtri
 
     half = float(ndtri((1 + level) / 2)) / math.sqrt(n - 3)
@@ -88,10 +87,7 @@ def correlation_interval(r: float, n: int, *, level: float = LEVEL) -> Interval:
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate(Interval):
-    """One method: `mean` with the interval of this mean alone, and the plain `average` of its `n` runs.
-
-    The two differ only where methods were run on other seeds and seeds matter.
-    """
+    """One method: `mean` with its interval, and the plain `average` of `n` runs, another where seeds are missing."""
 
     name: str
     average: float
@@ -162,8 +158,8 @@ class Comparison:
     @cached_property
     def repeated(self) -> "Comparison":
         """The comparison without methods of one run, on which there is no verdict."""
-        methods, single = tuple(method for method in self.methods if method.n > 1), {*self.single}
-        return replace(self, methods=methods, pairs=tuple(pair for pair in self.pairs if not {pair.a, pair.b} & single))
+        methods = tuple(method for method in self.methods if method.n > 1)
+        return replace(self, methods=methods, pairs=tuple(pair for pair in self.pairs if min(pair.n_a, pair.n_b) > 1))
 
     @property
     def single(self) -> tuple[str, ...]:
@@ -202,21 +198,20 @@ class Comparison:
         found = f"{'; '.join(parts)}." if len(parts) > 1 else f"{leader} is better than every other method."
         return f"{found} {no_verdict_on(self.single)}" if self.single else found
 
-    def interval(self, name: str) -> Interval | None:
-        """Return a method's mean with its interval; None where the comparison does not have it."""
-        return next((method for method in self.methods if method.name == name), None)
+    @cached_property
+    def estimates(self) -> dict[str, Estimate]:
+        return {method.name: method for method in self.methods}
 
     def estimate(self, name: str) -> Estimate:
-        found = {method.name: method for method in self.methods}
-        require(name in found, f"no method '{name}' in the comparison; there are {', '.join(found)}")
-        return found[name]
+        known = self.estimates
+        require(name in known, f"no method '{name}' in the comparison; there are {', '.join(known)}")
+        return known[name]
 
     def pair(self, one: str, other: str) -> Pair:
         for found in self.pairs:
             if {found.a, found.b} == {one, other}:
                 return found
-        known = ", ".join(method.name for method in self.methods)
-        raise InputError(f"no pair '{one}' and '{other}' in the comparison; there are {known}")
+        raise InputError(f"no pair '{one}' and '{other}' in the comparison; there are {', '.join(self.estimates)}")
 
 
 def longest_runs(names: Sequence[str], is_joined: Callable[[str, str], bool]) -> tuple[tuple[str, ...], ...]:
@@ -234,10 +229,7 @@ def longest_runs(names: Sequence[str], is_joined: Callable[[str, str], bool]) ->
 
 
 def sentence_of(pair: Pair, *, show: Show | None = None, unit: str = "", better: str = "") -> str:
-    """Return the verdict on one pair; `show` writes a number, `unit` follows it.
-
-    `better` replaces the word for a method that leads, such as "higher" for a value without a good direction.
-    """
+    """Return the verdict on one pair; `show` writes a number, `unit` follows it, `better` may be 'higher'."""
     if pair.low is None or pair.high is None:
         needed = "at least two runs of each" if pair.prospect == "advised" else "the first look at all methods"
         return f"{pair.a} and {pair.b}: not settled; a verdict needs {needed}"

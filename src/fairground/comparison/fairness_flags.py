@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from statistics import fmean
 from typing import NamedTuple
 
 from fairground.comparison import UNSAID, Comparison, Difference, Evidence, find_differences, is_measured_raw, seed_of
-from fairground.records.record import Provenance, RunRecord, SplitName, one_of_each_spec
-from fairground.spec import SeedProcedure, end_of, require
+from fairground.records.record import Provenance, RunRecord, SplitName, grouped, one_of_each_spec
+from fairground.spec import SeedProcedure, end_of
 
 #: the methods concerned, a sentence, and why it matters
 Found = Iterator[tuple[tuple[str, ...], str, str]]
@@ -70,14 +71,7 @@ def check_fairness(
     varied: tuple[str, ...] = (),
     imported: Sequence[str] = (),
 ) -> FairnessResult:
-    """Apply every rule and flag to the runs of each method, given under its label.
-
-    `comparison` is what is claimed, `varied` are settings whose effect is the question, `imported` are methods in the
-    same table whose numbers are others'.
-    """
-    require(len(methods) > 0, "there is nothing to compare: no method was given")
-    for label, records in methods.items():
-        require(len(records) > 0, f"method '{label}' has no runs")
+    """Apply every rule and flag to the runs of each method, given under its label; see `Evidence` for the rest."""
     runs, others = {label: tuple(records) for label, records in methods.items()}, tuple(imported)
     evidence = Evidence(methods=runs, metric=metric, split=split, comparison=comparison, varied=varied, imported=others)
     flags = tuple(
@@ -165,12 +159,9 @@ def _shared_procedure(evidence: Evidence) -> SeedProcedure | None:
 def overlapping_claims(evidence: Evidence) -> Found:
     # The interval of a difference can leave out 0 where two single intervals overlap, because shared seeds move both.
     # A reader who sees only the table cannot know that.
-    seen = evidence.comparison
-    better = [pair for pair in (() if seen is None else seen.pairs) if pair.verdict == "better"]
-    beaten: dict[str, list[str]] = {}
-    for pair in better:
-        if seen is not None and seen.estimate(pair.a).overlaps(seen.estimate(pair.b)):
-            beaten.setdefault(pair.a, []).append(pair.b)
+    seen = {} if evidence.comparison is None else evidence.comparison.estimates
+    better = [pair for pair in evidence.comparison.pairs if pair.verdict == "better"] if evidence.comparison else []
+    beaten = grouped((pair.a, pair.b) for pair in better if seen[pair.a].overlaps(seen[pair.b]))
     if beaten:
         than = {one: some[0] if len(some) == 1 else f"{len(some)} methods" for one, some in beaten.items()}
         listed = ", ".join(f"{winner} than {others}" for winner, others in list(than.items())[:3])
@@ -236,8 +227,8 @@ def by_a_weak_metric(evidence: Evidence) -> Found:
         yield labels, text, "Recall looks for one classmate and ignores the rest; MAP@R sees them all (MLRC 2.2)."
     if stem in CLUSTERING:
         yield labels, text, "It needs clusters, and is high for many classes whatever the model (MLRC 2.2, table 2)."
-    values = (list(evidence.values(label).values()) for label in labels)
-    if all(some and FULL <= sum(some) / len(some) <= 1 for some in values):
+    scores = [[run.score(evidence.metric, evidence.split) or 0.0 for run in runs] for runs in evidence.done.values()]
+    if all(some and FULL <= fmean(some) <= 1 for some in scores):
         why = "At the ceiling methods of different quality look equal (MLRC 2.2, figure 1)."
         yield labels, f"Every method has a {evidence.metric} of 99 % or more.", why
 
@@ -260,11 +251,8 @@ def on_a_closed_set(evidence: Evidence) -> Found:
 
 @_flag("known_bugs", "a bug of published code is reproduced on purpose")
 def with_known_bugs(evidence: Evidence) -> Found:
-    where: dict[str, dict[str, None]] = {}
-    for label, runs in evidence.methods.items():
-        for bug in (bug for run in runs for bug in run.known_bugs):
-            where.setdefault(bug.sentence, {})[label] = None
-    for sentence, labels in where.items():
+    bugs = ((bug.sentence, label) for label, runs in evidence.methods.items() for run in runs for bug in run.known_bugs)
+    for sentence, labels in grouped(dict.fromkeys(bugs)).items():
         text = f"Known bug switched on in {_listed(labels)}: {sentence}."
         yield tuple(labels), text, "It shows what was published, not what the method can do."
 

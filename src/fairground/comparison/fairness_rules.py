@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from fairground.comparison import Comparison, seed_of
-from fairground.records.record import RunRecord, SplitName, one_of_each_spec
+from fairground.comparison import Comparison
+from fairground.records.record import RunRecord, SplitName, grouped, one_of_each_spec
 from fairground.spec import declared, flatten
 
 #: what is compared, and so may differ
@@ -25,7 +25,8 @@ class Evidence:
     """The runs of each method under its label, and what is to be concluded from them.
 
     `comparison` is the one that readers see, where it has been made and one direction is better. `varied` are settings
-    whose effect is the question: methods differ in them on purpose.
+    whose effect is the question: methods differ in them on purpose. `imported` are methods in the table whose numbers
+    are others': no rule can be applied to them.
     """
 
     methods: Mapping[str, tuple[RunRecord, ...]]
@@ -33,7 +34,6 @@ class Evidence:
     split: SplitName = "test"
     comparison: Comparison | None = None
     varied: tuple[str, ...] = ()
-    #: methods in the table whose numbers are others': no rule can be applied to them
     imported: tuple[str, ...] = ()
 
     @cached_property
@@ -59,15 +59,6 @@ class Evidence:
         """Return the methods of which any finished run is so."""
         return tuple(label for label, runs in self.done.items() if any(map(is_so, runs)))
 
-    def values(self, label: str) -> dict[int, float]:
-        """Return a method's metric per seed; runs that share a seed are averaged."""
-        found: dict[int, list[float]] = {}
-        for record in self.done[label]:
-            value = record.score(self.metric, self.split)
-            if value is not None:
-                found.setdefault(seed_of(record), []).append(value)
-        return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
-
     @property
     def compares_samplers(self) -> bool:
         """Whether two methods have different samplers and are otherwise the same method."""
@@ -89,9 +80,7 @@ class Difference:
     why: str
 
     def __str__(self) -> str:
-        by_value: dict[str, list[str]] = {}
-        for label, value in self.values.items():
-            by_value.setdefault(value, []).append(label)
+        by_value = grouped((value, label) for label, value in self.values.items())
         listed = "; ".join(f"{value} ({', '.join(labels)})" for value, labels in by_value.items())
         return f"{self.what}: {listed}. {self.why}"
 
@@ -274,10 +263,7 @@ def find_differences(evidence: Evidence) -> list[Difference]:
 
 
 def _other_content(evidence: Evidence) -> Iterator[Difference]:
-    """Yield what one name stands for in some runs and not in others; the files of what is compared may differ.
-
-    Fingerprints of data and split have rules of their own.
-    """
+    """Yield what one name stands for in some runs and not in others; the files of what is compared may differ."""
     contents = {label: [run.content for run in runs] for label, runs in evidence.done.items()}
     for what in dict.fromkeys(key for some in contents.values() for content in some for key in content):
         given = {label: {content.get(what, UNSAID) for content in some} for label, some in contents.items()}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from fairground.records.record import EpochRow, RunRecord, one_of_each_spec
+from fairground.records.record import EpochRow, RunRecord, grouped, one_of_each_spec
 from fairground.spec import hash_of, without_fold
 
 
@@ -16,19 +16,14 @@ def join_folds(records: Iterable[RunRecord]) -> list[RunRecord]:
             joined += group
             continue
         joined += [replace(record, method=method) for record in group if record.state != "done"]
-        by_seed: dict[int, list[RunRecord]] = {}
-        for record in group:
-            if record.state == "done":
-                by_seed.setdefault(seed_of(record), []).append(record)
+        by_seed = grouped((seed_of(record), record) for record in group if record.state == "done")
         joined += [_one(method, runs) for runs in by_seed.values()]
     return joined
 
 
 def fold_groups(records: Iterable[RunRecord]) -> dict[str, list[RunRecord]]:
     """Return the runs of each method, folds of all seeds, by the hash it has once its folds are averaged."""
-    groups: dict[str, list[RunRecord]] = {}
-    for record in records:
-        groups.setdefault(_method(record), []).append(record)
+    groups = grouped((_method(record), record) for record in records)
     return {method if _n_folds(group) > 1 else group[0].method: group for method, group in groups.items()}
 
 
@@ -41,8 +36,7 @@ def _one(method: str, runs: Sequence[RunRecord]) -> RunRecord:
         if len(known) == len(runs):
             is_higher = first.higher_is_better(score.metric)
             scores.append(replace(score, value=sum(known) / len(known), higher_is_better=is_higher))
-    fingerprints = sorted({run.provenance.split_fingerprint for run in runs})
-    data = sorted({run.provenance.data_fingerprint for run in runs})
+    origins = [run.provenance for run in runs]
     contents = {what: sorted({run.content.get(what, "") for run in runs}) for run in runs for what in run.content}
     return replace(
         first,
@@ -58,10 +52,10 @@ def _one(method: str, runs: Sequence[RunRecord]) -> RunRecord:
         known_bugs=tuple(dict.fromkeys(bug for run in runs for bug in run.known_bugs)),
         provenance=replace(
             first.provenance,
-            split_fingerprint="+".join(fingerprints),
-            data_fingerprint=" or ".join(data),
-            wall_seconds=fmean(run.provenance.wall_seconds for run in runs),
-            peak_memory_bytes=round(fmean(run.provenance.peak_memory_bytes for run in runs)),
+            split_fingerprint="+".join(sorted({origin.split_fingerprint for origin in origins})),
+            data_fingerprint=" or ".join(sorted({origin.data_fingerprint for origin in origins})),
+            wall_seconds=fmean(origin.wall_seconds for origin in origins),
+            peak_memory_bytes=round(fmean(origin.peak_memory_bytes for origin in origins)),
         ),
         content={what: " or ".join(some) for what, some in contents.items()},
     )

@@ -53,10 +53,7 @@ def generality_of(
     margin: float | None = None,
     higher_is_better: bool = True,
 ) -> Generality:
-    """Compare over seeds, over classes and over both; `weights` counts the queries of each class, by default equal.
-
-    Methods with one run are listed and never called better.
-    """
+    """Compare over seeds, over classes and over both; `weights` counts the queries of each class, by default equal."""
     table = {name: {seed: np.asarray(x, dtype=float) for seed, x in by.items()} for name, by in per_class.items()}
     n_classes = len(next(iter(table[next(iter(table))].values())))
     w = np.ones(n_classes) if weights is None else np.asarray(weights, dtype=float)

@@ -1,22 +1,17 @@
 """Methods over many data sets: mean ranks, interquartile means, profiles, mean improvement, Friedman's test.
 
 Formula
-    ranks          R_i = mean over N data sets of the rank of method i of k by its mean over seeds (1 is best, ties
-                   share)
-    bootstrap      data sets are drawn with replacement, and within each its seeds, the same for all methods that share
-                   them. Drawn means of n seeds, and means over N data sets, move too little by sqrt((n - 1) / n) and
-                   sqrt((N - 1) / N): both are moved further by as much, and N data sets count as t with N - 1 degrees
-                   of freedom.
-    rank interval  R_i ± c s_i, s_i the standard deviation over draws, c the `level` quantile of the highest
-                   |R*_i - R_i| / s_i: the intervals of all methods hold simultaneously
-    iqm            mean of the middle half of all runs' scores, with equal total weight per data set
-    profile        share of runs above a score, with equal total weight per data set
-    improvement    methods compared with data sets as blocks, each by its mean over seeds (`compare_values`)
-    Friedman       chi2_F = 12 N / (k (k + 1)) (sum_j R_j^2 - k (k + 1)^2 / 4), divided by
-                   1 - sum(t^3 - t) / (N k (k^2 - 1)) for ties
-                   F_F = (N - 1) chi2_F / (N (k - 1) - chi2_F), F with k - 1 and (k - 1)(N - 1) degrees of freedom
-    Nemenyi        CD = q sqrt(k (k + 1) / (6 N)), q the studentised range's quantile for k methods, infinite freedom,
-                   over sqrt(2)
+    ranks: R_i = mean over N data sets of the rank of method i of k by its mean over seeds (1 is best, ties share)
+    bootstrap: data sets are drawn with replacement, and within each its seeds, the same for all methods that share
+    them. Drawn means of n seeds, and means over N data sets, move too little by sqrt((n - 1) / n) and
+    sqrt((N - 1) / N): both are moved further by as much, and N data sets count as t with N - 1 degrees of freedom.
+    rank interval: R_i ± c s_i, s_i the standard deviation over draws, c the `level` quantile of the highest
+    |R*_i - R_i| / s_i: the intervals of all methods hold simultaneously
+    iqm: mean of the middle half of all runs' scores; profile: share above a score; equal total weight per data set
+    improvement: methods compared with data sets as blocks, each by its mean over seeds (`compare_values`)
+    Friedman: chi2 = 12 N / (k (k + 1)) (sum_j R_j^2 - k (k + 1)^2 / 4) / (1 - sum(t^3 - t) / (N k (k^2 - 1))), ties t
+    F_F = (N - 1) chi2 / (N (k - 1) - chi2), F with k - 1 and (k - 1)(N - 1) degrees of freedom
+    Nemenyi: CD = q sqrt(k (k + 1) / (6 N)), q the studentised range's quantile of k methods, infinite freedom, /sqrt(2)
 
 Paper
     Agarwal et al., "Deep reinforcement learning at the edge of the statistical precipice", NeurIPS 2021, for
@@ -33,7 +28,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairground.comparison import LEVEL, Array, Comparison, Runs, Values, longest_runs, range_reached, require
-from fairground.comparison.compare_values import check_settings, compare_values
+from fairground.comparison.compare_values import compare_values
 
 RESAMPLES = 4000
 
@@ -54,10 +49,7 @@ class Aggregate:
 
 @dataclass(frozen=True, kw_only=True)
 class OverDatasets:
-    """`aggregates` by mean rank, best first; `scores` are those at which profiles are read.
-
-    `improvement` compares the methods' mean differences over data sets.
-    """
+    """`aggregates` by mean rank, best first; `scores` at which profiles are read; `improvement` by mean differences."""
 
     aggregates: tuple[Aggregate, ...]
     scores: tuple[float, ...]
@@ -76,7 +68,6 @@ def over_datasets(
 ) -> OverDatasets:
     """Compare methods over data sets; `values` maps each data set to its methods' values by seed."""
     require(len(values) >= 2, f"comparing over data sets needs at least 2 of them; got {len(values)}")
-    check_settings(level, 0.0 if margin is None else margin)
     runs = {dataset: Runs.from_values(found) for dataset, found in values.items()}
     names = next(iter(runs.values())).names
     for dataset, found in runs.items():
@@ -178,10 +169,7 @@ def _drawn_iqms(rows: Sequence[Array], counts: Sequence[np.ndarray], picked: np.
 
 @dataclass(frozen=True, kw_only=True)
 class CriticalDifference:
-    """What a critical-difference diagram draws: methods from best to worst, and bars over those not separated.
-
-    `p` is that of Friedman's test. Unless it is significant, the bars mean nothing.
-    """
+    """Methods from best to worst, Friedman's p, and bars over those not separated, meaningless unless p is low."""
 
     names: tuple[str, ...]
     mean_ranks: tuple[float, ...]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairground.errors import require
+from fairground.errors import InputError, require
 
 #: for each method the value of each seed, or its values per fold
 Values = Mapping[str, Mapping[Any, float | Mapping[Any, float]]]
@@ -42,14 +42,16 @@ class Runs:
         seeds = tuple(sorted({seed for found in values.values() for seed in found}, key=_numbers_first))
         place = {seed: i for i, seed in enumerate(seeds)}
         table = np.full((len(values), len(seeds)), math.nan)
-        first = next(iter(next(iter(values.values())).values()))
+        first = _folds_of(next(iter(next(iter(values.values())).values())))
         for row, (name, found) in enumerate(values.items()):
             for seed, value in found.items():
-                where, folds = f"method '{name}', seed {seed}", _folds_of(value)
-                refusal = f"every repeat needs the same folds; {where} has {folds} and the first repeat"
-                require(folds == _folds_of(first), f"{refusal} {_folds_of(first)}")
                 parts = [float(part) for part in (value.values() if isinstance(value, Mapping) else (value,))]
-                require(all(map(math.isfinite, parts)), f"a comparison needs finite values; {where} has {parts}")
+                # Sentences are made only where they are needed: there may be 100,000 values.
+                if (folds := _folds_of(value)) != first or not all(map(math.isfinite, parts)):
+                    where = f"method '{name}', seed {seed} has"
+                    refusal = f"every repeat needs the same folds; {where} {folds} and the first repeat {first}"
+                    require(folds == first, refusal)
+                    raise InputError(f"a comparison needs finite values; {where} {parts}")
                 table[row, place[seed]] = math.fsum(parts) / len(parts)
         return cls(names=tuple(values), seeds=seeds, table=table)
 

@@ -109,10 +109,7 @@ def errors_of(plan: UntilSettledSpec) -> tuple[float, ...]:
 def compare_in_waves(
     values: Values, wave: Wave, *, margin: float | None = None, higher_is_better: bool = True
 ) -> Comparison:
-    """Compare by any metric the runs of a study whose waves were `wave`.
-
-    Every look of the study counts as a look at this metric too, whether it decided which methods got seeds or not.
-    """
+    """Compare by any metric the runs of a study whose waves were `wave`; every look counts as a look at this metric."""
     margin = _margin(values) if margin is None else margin
     comparison: Comparison | None = None
     for number, n_seeds in enumerate(wave.plan.looks[: wave.n_looks]):

@@ -1,4 +1,16 @@
-"""How many more seeds settle a comparison in four of five cases."""
+"""How many more seeds settle a comparison in four of five cases.
+
+Formula
+    With m more seeds for both methods the variance of their difference falls from V to V' = sum_i w_i v_i n_i /
+    (n_i + m), and the difference seen then is normal around the one seen now with variance V - V'. It settles when
+    its interval leaves out 0 or is within the margin:  P(|d'| > h') + P(|d'| < margin - h') >= POWER, h' = c' sqrt(V')
+    c' falls from c towards its value for known variances, the studentised range's, as (n + 1) / (n + m + 1). The
+    variance itself is known only roughly: the probability is a mean over true / estimated variance as drawn, and m more
+    seeds bring the estimate nearer to the truth. It is a plan, not evidence: `seed_waves` corrects for looking again.
+
+Paper
+    Spiegelhalter, Freedman and Blackburn, "Monitoring clinical trials: conditional or predictive power?", 1986.
+"""
 
 import math
 from typing import TYPE_CHECKING

@@ -105,15 +105,14 @@ from fairground.reporting.page import sections_of
 from fairground.reporting.page_templates import MOST
 from fairground.reporting.page_templates import data_uri
 from fairground.reporting.page_templates import render
+from fairground.reporting.page_templates import write_answers
 from fairground.reporting.page_templates import write_page
 from fairground.reporting.page_templates import write_race_page
-from fairground.reporting.query_and_suspect_pages import write_answers
-from fairground.reporting.query_and_suspect_pages import write_suspects
+from fairground.reporting.page_templates import write_suspects
 from fairground.reporting.result_table import Mark
 from fairground.reporting.result_table import MethodComparer
 from fairground.reporting.result_table import ResultTable
 from fairground.reporting.result_table import TableCell
-from fairground.reporting.result_table import TableRow
 from fairground.reporting.result_table import UNFAIR
 from fairground.reporting.result_table import marks_of
 from fairground.reporting.run_set import Method
@@ -123,7 +122,6 @@ from fairground.reporting.run_set import collected
 from fairground.reporting.run_set import labels_of
 from fairground.reporting.run_set import leave_out
 from fairground.reporting.run_set import methods_of
-from fairground.reporting.run_set import names_of_joined
 from fairground.reporting.run_set import section_key
 from fairground.reporting.run_set import with_ensembles_apart
 from fairground.reporting.sentences import Models
@@ -221,7 +219,6 @@ __all__ = [
     "StoreError",
     "StudyTable",
     "TableCell",
-    "TableRow",
     "Tile",
     "UNFAIR",
     "WIDTH",
@@ -265,7 +262,6 @@ __all__ = [
     "markdown",
     "marks_of",
     "methods_of",
-    "names_of_joined",
     "notes_of",
     "over_tables",
     "over_tables_if_any",

@@ -1,7 +1,4 @@
-"""A comparison in sentences and as JSON: of the methods of a result table.
-
-An unfair comparison is not shown, or, on request, shown with every row and verdict marked.
-"""
+"""A comparison in sentences and as JSON; an unfair one is refused, or shown with every row and verdict marked."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -100,7 +97,7 @@ def plain(table: ResultTable, *, is_shown: bool = True) -> dict[str, Any]:
             ends = {key: getattr(span, key) for key in ("mean", "low", "high", "n")} if span is not None else {}
             scores[metric] = {**ends, "level": level, "kind": "model"} if ends else None
         counts = {"n_done": row.n_done, "n_runs": row.n_runs}
-        rows.append({"method": row.label, "key": row.method.key, **counts, "scores": scores})
+        rows.append({"method": row.label, "key": row.key, **counts, "scores": scores})
     pairs = table.comparison.pairs if is_shown else ()
     return {
         "is_fair": table.is_fair,

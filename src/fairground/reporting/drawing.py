@@ -198,10 +198,7 @@ class Contours:
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """Items on common axes. `rows` names the rows from the top, at y = 0, 1, ...; a map has no axes and one scale.
-
-    `log` has the letters of the logarithmic axes.
-    """
+    """Items on common axes; `rows` are named from the top, y = 0, 1, ..., `log` has the letters of logarithmic axes."""
 
     items: Sequence[Line | Points | Bar | Names | Contours]
     title: str = ""
@@ -262,10 +259,7 @@ def panels(
     y: str = "",
     **grid: Any,
 ) -> Draw:
-    """Return a drawing of panels side by side in so many columns, with a legend below and a common label `y`.
-
-    `keys` are texts and colours of a legend of one kind; `grid` are further arguments of matplotlib's `subplots`.
-    """
+    """Return a drawing of panels in so many columns, with a legend of one kind below and a common label `y`."""
 
     def draw(figure: "Figure", palette: Palette) -> None:
         from matplotlib.lines import Line2D
@@ -314,10 +308,7 @@ def axes_in(figure: "Figure", n: int, *, columns: int, **grid: Any) -> "list[Axe
 
 
 def label_shifts(marks: Sequence[Size], labels: Sequence[str], width: float) -> list[Size]:
-    """Return the shift of each label from its mark: to the right where there is room, otherwise around it.
-
-    `marks` are places in points on a panel that is `width` wide; a label with a negative shift ends there.
-    """
+    """Return each label's shift from its mark, in points: to the right where there is room; at a negative it ends."""
     # Half a mark, the gap to it, and the width of a letter and height of a line at 8 points.
     half, gap, letter, line = 4.0, 7.0, 4.6, 9.0
     candidates = [(side * gap, step * line) for step in (0, 1, -1, 2, -2) for side in (1, -1)]

@@ -6,7 +6,7 @@ they need. Its `PAGE_ORDER` has the name of each with its place on the page. The
 
 import importlib
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
@@ -47,16 +47,16 @@ RANKINGS = ("critical_difference", "over_time", "average_improvement")
 
 @dataclass(frozen=True, kw_only=True)
 class FigureInputs:
-    """`runs` are those of the section `key`, folds averaged; `folds` the same before.
-
-    `concatenated` is the table of the joined models.
-    """
+    """The runs of the section `key` fold by fold, their `table` with folds averaged, and that of joined models."""
 
     key: SectionKey
     runs: RunSet
     table: ResultTable
-    folds: tuple[RunRecord, ...] = ()
     concatenated: ResultTable | None = None
+
+    @cached_property
+    def folds(self) -> tuple[RunRecord, ...]:
+        return tuple(record for record in self.runs.records if not record.is_imported)
 
     @property
     def dataset(self) -> str:
@@ -77,7 +77,7 @@ class FigureInputs:
     @property
     def is_averaged(self) -> bool:
         """Whether a run is a repeat, the mean over its folds."""
-        return len(self.folds) > len(self.runs.records)
+        return len(self.folds) > sum(row.n_runs for row in self.table.rows)
 
     def count(self, n: int) -> str:
         return count(n, "repeat" if self.is_averaged else "run")
@@ -95,7 +95,7 @@ class FigureInputs:
     @cached_property
     def methods(self) -> list[Method]:
         """The methods with a finished run, best first."""
-        return [row.method for row in self.table.rows if row.n_done]
+        return [row for row in self.table.rows if row.n_done]
 
     @property
     def done(self) -> list[RunRecord]:
@@ -118,10 +118,7 @@ class FigureInputs:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportFigure:
-    """`height` is in inches; `rows` are the same facts under the headings `columns`.
-
-    `answer` is what it says to the question of a study that it is made for, where `is_answer` says that this is one.
-    """
+    """`rows` are the same facts under `columns`; `answer` is what it says to the study's question where `is_answer`."""
 
     title: str
     sentence: str
@@ -150,7 +147,7 @@ class ReportFigure:
         return svg_for_page(self.draw, self.size, prefix=f"{anchor}-{self.name}", description=description)
 
 
-def figures_of(inputs: FigureInputs) -> list[ReportFigure]:
+def figures_of(inputs: FigureInputs, *, but: Collection[str] = ()) -> list[ReportFigure]:
     """Return the figures that can be drawn, those that answer the study's question first; a toy has no others."""
     files = [
         importlib.import_module(f"{figures.__name__}.{one.name}") for one in pkgutil.iter_modules(figures.__path__)
@@ -160,7 +157,7 @@ def figures_of(inputs: FigureInputs) -> list[ReportFigure]:
     answers = ANSWERS.get(inputs.kind, ())
     others = [name for name in draw if inputs.kind == "ranking" or name not in RANKINGS]
     names = dict.fromkeys([*answers, *(() if inputs.kind == "toy" else others)])
-    found = [(name, draw[name](inputs)) for name in names]
+    found = [(name, draw[name](inputs)) for name in names if name not in but]
     return [replace(figure, name=name, is_answer=name in answers) for name, figure in found if figure is not None]
 
 

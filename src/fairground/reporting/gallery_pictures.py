@@ -16,10 +16,7 @@ _EXACT = 64
 
 
 class Tile(NamedTuple):
-    """One picture as a data URI; `is_right` tells whether a neighbour has the query's class, None for a query.
-
-    `row` is the picture's row in the data set.
-    """
+    """A picture of a data set's `row` as a data URI; `is_right`: it has the query's class, None for the query."""
 
     uri: str
     label: str

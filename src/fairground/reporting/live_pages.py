@@ -1,7 +1,4 @@
-"""The live pages of `fairground watch`: an overview of studies and runs, and their reports.
-
-A page is rebuilt on request, at most every few seconds, and less often if that takes long.
-"""
+"""The live pages of `fairground watch`, rebuilt on request: an overview of studies and runs, and their reports."""
 
 import threading
 import time
@@ -22,6 +19,7 @@ PAUSE, REST = 2.0, 3.0
 MOST_CARDS, MOST_FINISHED = 48, 200
 #: the drawing of a run's curve, in its own units
 _WIDTH, _HEIGHT, _EDGE = 240.0, 60.0, 4.0
+_LOOK: Mapping[str, Any] = {"styles": ("page.css", "overview.css"), "live": True}
 _SEALED = "The report starts when the search is over; until then the test split is sealed."
 
 
@@ -50,10 +48,7 @@ def choose(names: Sequence[str], home: Path) -> Chosen:
 
 
 def run_card(run: RunRecord | RunInProgress) -> dict[str, Any]:
-    """Return what the overview shows of a run, from its record or its newest checkpoint.
-
-    The score is that on test; while the test split is sealed, that on validation, of the record or the newest epoch.
-    """
+    """Return what the overview shows of a run, from its record or newest checkpoint; the test score if there is one."""
     flat = {key: clean(value) for key, value in flatten(run.spec).items()}
     metric, fold = flat.get("evaluation.select_by", "map@r"), flat.get("split.fold")
     rows = run.epochs if isinstance(run, RunRecord) else run.rows
@@ -202,7 +197,8 @@ class Watch:
         cards = [run_card(one) for one in unfinished]
         states = [*(one.state for one in finished), *(card["state"] for card in cards)]
         has_report = bool(finished) and (bool(wanted) or self.chosen == Chosen())
-        return _rendered(
+        return render(
+            "overview.html",
             title=f"Running in {self.home.name or self.home}",
             studies=studies,
             report=("" if not has_report else f"{len(wanted)} runs" if wanted else "all runs"),
@@ -212,21 +208,10 @@ class Watch:
             n_more_finished=max(0, len(finished) - MOST_FINISHED),
             counts={state: states.count(state) for state in dict.fromkeys(("running", "done", *sorted(states)))},
             complaints=complaints,
+            **_LOOK,
         )
 
 
 def _notice(title: str, sentence: str, studies: Sequence[Mapping[str, Any]] = ()) -> str:
     shown = studies[0]["question"] or studies[0]["name"] if studies else title
-    return _rendered(title=shown, notice=(title, sentence), studies=studies)
-
-
-def _rendered(title: str, **shown: object) -> str:
-    nothing: dict[str, object] = {
-        "notice": None,
-        "report": "",
-        "cards": (),
-        "finished": (),
-        "counts": {},
-        "complaints": (),
-    }
-    return render("overview.html", title=title, styles=("page.css", "overview.css"), live=True, **{**nothing, **shown})
+    return render("overview.html", title=shown, notice=(title, sentence), studies=studies, **_LOOK)

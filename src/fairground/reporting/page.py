@@ -1,14 +1,11 @@
-"""One self-contained page: the question, the headline, and everything a reader needs to check it.
-
-A section is about the runs of one data set under one protocol.
-"""
+"""One self-contained page: for each data set and protocol the question, the headline, and all that it rests on."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fairground.comparison import COMPARED, Generality, is_under, join_folds
+from fairground.comparison import COMPARED, Generality, is_under
 from fairground.files import read_json
 from fairground.papers import compare_with_published, ensemble_protocol, repeats_of
 from fairground.records import RunRecord, one_of_each_spec
@@ -18,8 +15,8 @@ from fairground.reporting.figures.embedding_map import maps_of
 from fairground.reporting.figures.scores_and_ranks import curve_panel, curves_of, score_panel
 from fairground.reporting.headings_and_units import clean, duration, shorten
 from fairground.reporting.page_templates import render, write_page
-from fairground.reporting.result_table import UNFAIR, ResultTable, TableRow
-from fairground.reporting.run_set import RunSet, SectionKey, collected, leave_out, names_of_joined
+from fairground.reporting.result_table import UNFAIR, ResultTable
+from fairground.reporting.run_set import Method, RunSet, SectionKey, collected, leave_out
 from fairground.reporting.tables_over_datasets import OverTables, over_tables_if_any
 from fairground.spec import DataError, InputError, flatten, require, shared
 
@@ -40,15 +37,9 @@ _AUDIT_NAMES = {
 }
 
 
-def build_page(
-    runs: RunSet,
-    *,
-    out: Path,
-    audits: Sequence[Mapping[str, Any]] = (),
-    inputs: Mapping[SectionKey, FigureInputs] | None = None,
-) -> Path:
-    """Write the page and return its path; `inputs` are the fitted tables of the runs, where the caller has them."""
-    return write_page(page_text(runs, audits=audits, inputs=inputs), out)
+def build_page(runs: RunSet, *, out: Path, **settings: Any) -> Path:
+    """Write the page and return its path; `settings` are those of `page_text`."""
+    return write_page(page_text(runs, **settings), out)
 
 
 def page_text(
@@ -58,7 +49,7 @@ def page_text(
     inputs: Mapping[SectionKey, FigureInputs] | None = None,
     live: bool = False,
 ) -> str:
-    require(len(runs.records) > 0, "a report needs at least one record; got none")
+    """Return the page with `audits` of data; `inputs` are the fitted tables of the runs, where the caller has them."""
     with collected() as damaged:
         sections = sections_of(inputs_of(runs) if inputs is None else inputs)
         galleries, n_left_out = _run_galleries(sections, runs)
@@ -86,24 +77,18 @@ def page_text(
     )
 
 
-def picture(records: Iterable[RunRecord], out: Path, *, names: Mapping[str, str] | None = None) -> Path:
+def picture(runs: RunSet, out: Path) -> Path:
     """Write scores and learning curves side by side into one PNG, SVG or PDF file."""
-    table = ResultTable.from_records(records, names=names)
-    scores = score_panel(table)
-    keys = [(label, line.series) for label, line in curves_of(table).items()]
-    draw = panels([scores, curve_panel(table)], keys=keys, kind="line", width_ratios=(1.15, 1))
+    scores, curves = score_panel(runs.table), curves_of(runs.table)
+    keys = [(label, line.series) for label, line in curves.items()]
+    draw = panels([scores, curve_panel(runs.table, curves)], keys=keys, kind="line", width_ratios=(1.15, 1))
     return write_figure(draw, (13, max(4.2, 0.9 + 0.42 * len(scores.rows))), out)
 
 
 def inputs_of(runs: RunSet) -> dict[SectionKey, FigureInputs]:
     """Return the table and the runs of every section; unfair tables say so on every row."""
-    found: dict[SectionKey, FigureInputs] = {}
-    for key, some in runs.sections().items():
-        joined = tuple(join_folds(some.records))
-        names = names_of_joined(some.records, joined, some.names)
-        table = ResultTable.from_records(joined, names=names, primary=some.metric, study=some.study).shown()
-        own, folds = (tuple(r for r in found if not r.is_imported) for found in (joined, some.records))
-        found[key] = FigureInputs(key=key, runs=replace(some, records=own), folds=folds, table=table)
+    sections = runs.sections().items()
+    found = {key: FigureInputs(key=key, runs=some, table=some.table.shown()) for key, some in sections}
     for (data, protocol), inputs in found.items():
         concatenated = found.get((data, ensemble_protocol(protocol)))
         if concatenated is not None and concatenated.table.comparisons:
@@ -124,12 +109,10 @@ def _section(anchor: str, inputs: FigureInputs, others: Mapping[SectionKey, Figu
     labels = _labels(repeats, table)
     is_ranking, is_toy = inputs.kind == "ranking", inputs.kind == "toy"
     generality = _generality(inputs) if is_ranking else None
-    unfair = None if table.is_fair else table.fairness.refusal()
     beside = " Imported results are not part of this: how they were made cannot be checked."
-    figures = figures_of(inputs)
+    figures = figures_of(inputs, but=("embedding_map",))  # the page has maps that can be pointed at
     headline = " ".join(figure.answer for figure in figures if figure.is_answer and figure.answer)
-    drawn = {figure.name: figure.svg(anchor) for figure in figures}
-    shown = [(figure, drawn[figure.name]) for figure in figures if figure.is_for_page]
+    shown = [(figure, figure.svg(anchor)) for figure in figures if figure.is_for_page]
     return {
         "anchor": anchor,
         "title": f"{inputs.dataset}, {models} models" if models else f"{inputs.dataset}, {protocol}",
@@ -139,13 +122,13 @@ def _section(anchor: str, inputs: FigureInputs, others: Mapping[SectionKey, Figu
         "table": table,
         "caption": caption(table),
         "question": sentences.question_of(table, inputs.dataset, models),
-        "headline": (headline or sentences.headline_of(table, unfair=unfair, generality=generality))
+        "headline": (headline or sentences.headline_of(table, generality))
         + (beside if table.rows and table.imported else ""),
         "card": _card([flatten(record.spec) for record in one_of_each_spec(inputs.folds)]),
         "scores": score_panel(table),
         "curves": {} if is_toy else curves_of(table),
         "is_averaged": inputs.is_averaged,
-        "drawn": drawn,
+        "drawn": {one.name: one.svg(anchor) for one in figures if one.name in ("scores", "learning_curves")},
         "notes": sentences.notes_of(table),
         "fairness": table.fairness if table.comparisons and not is_toy else None,
         "varied": [key for key in (table.study.varied if table.study else ()) if not is_under(key, COMPARED)],
@@ -160,17 +143,14 @@ def _section(anchor: str, inputs: FigureInputs, others: Mapping[SectionKey, Figu
 
 
 def _generality(inputs: FigureInputs) -> Generality | None:
-    """Return the comparison over seeds, over test classes and over both; None where runs kept no scores per class.
-
-    Runs made in waves are compared over seeds only: their looks are not corrected for over classes.
-    """
+    """Return the comparison over seeds, test classes and both; None for runs in waves or without scores per class."""
     table, metric = inputs.table, inputs.metric
     comparison = table.comparisons.get(metric)
     is_known = table.waves is None and table.split == "test" and table.higher_is_better.get(metric) is not None
     if comparison is None or len(comparison.pairs) == 0 or not is_known or not table.is_fair:
         return None
     classes = ClassScores(records=inputs.folds, folders=inputs.runs.folders)
-    methods, is_higher = [row.method for row in table.rows], comparison.higher_is_better
+    methods, is_higher = table.rows, comparison.higher_is_better
     try:
         found = classes.generality(metric, methods, level=table.level, margin=comparison.margin, is_higher=is_higher)
     except InputError:
@@ -180,8 +160,8 @@ def _generality(inputs: FigureInputs) -> Generality | None:
 
 def _labels(repeats: Iterable[Sequence[RunRecord]], table: ResultTable) -> dict[str, str]:
     """Return each run's method by the name of the run, also of runs whose folds were averaged."""
-    known = {record.name: row.label for row in (*table.rows, *table.imported) for record in row.method.records}
-    found = {record.name: row.label for row in table.imported for record in row.method.records}
+    known = {record.name: row.label for row in (*table.rows, *table.imported) for record in row.records}
+    found = {record.name: row.label for row in table.imported for record in row.records}
     for group in repeats:
         label = next((known[run.name] for run in group if run.name in known), "?")
         found |= {run.name: known.get(run.name, label) for run in group}
@@ -214,7 +194,7 @@ def _run_galleries(sections: Sequence[Mapping[str, Any]], runs: RunSet) -> tuple
     shown: list[dict[str, Any]] = []
     left_out, weight = 0, 0
     for row in (row for section in sections for row in section["table"].rows):
-        run = next((record for record in row.method.records if record.name in galleries), None)
+        run = next((record for record in row.records if record.name in galleries), None)
         if run is None:
             continue
         try:
@@ -230,7 +210,7 @@ def _run_galleries(sections: Sequence[Mapping[str, Any]], runs: RunSet) -> tuple
     return shown, left_out
 
 
-def _counts(records: Sequence[RunRecord], rows: Sequence[TableRow], noun: str) -> dict[str, str]:
+def _counts(records: Sequence[RunRecord], rows: Sequence[Method], noun: str) -> dict[str, str]:
     """Return how much work the page is about; concatenated models were trained as single ones."""
     seeds = sorted({row.n_done for row in rows})
     if not rows:
@@ -264,10 +244,7 @@ def _versions(records: Sequence[RunRecord]) -> dict[str, str]:
 
 
 def read_audit(path: Path) -> dict[str, Any]:
-    """Return what the page shows of the JSON that `fairground data check --json` prints.
-
-    `counts` are by name; `failures` are sentences that forbid a conclusion, `notes` the rest.
-    """
+    """Return what the page shows of `fairground data check --json`: counts, failures that forbid conclusions, notes."""
     hint = f"{path} is not an audit: write one with `fairground data check --json`"
     try:
         data = read_json(path, error=DataError)

@@ -1,4 +1,4 @@
-"""Render the pages from their templates.
+"""Render the pages from their templates; those of a recommendation, of answers to queries and of suspect labels.
 
 Pages are self-contained, every name is escaped, and a page's policy allows only its own scripts.
 """
@@ -6,6 +6,7 @@ Pages are self-contained, every name is escaped, and a page's policy allows only
 import base64
 import hashlib
 import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,43 @@ def write_page(page: str, out: Path) -> Path:
 def write_race_page(out: Path, *, title: str, **page: object) -> Path:
     """Write the page of a recommendation and return its path: its sentences, and the cells of its table."""
     return write_page(render("recommendation.html", title=title, page=page), out)
+
+
+def write_answers(
+    answers: Sequence[object], *, picture_of: Callable[[int], bytes | None], title: str, lead: str, out: Path
+) -> Path:
+    """Write the page of an index's answers; `picture_of` gives a row's picture, `lead` says how sure decisions are."""
+    page = render(
+        "answers.html",
+        styles=("answers.css",),
+        title=title,
+        lead=clean(lead),
+        answers=answers[:MOST],
+        picture_of=picture_of,
+        n_left_out=max(0, len(answers) - MOST),
+    )
+    return write_page(page, out)
+
+
+def write_suspects(
+    suspects: Sequence[Mapping[str, object]], *, n_found: int, n_images: int, weakness: str, out: Path
+) -> Path:
+    """Write the page and return its path; the first of `n_found` suspects of `n_images` are shown.
+
+    Each has a name, a picture, and the classes of its label, `own`, and that it is nearer to, `suggested`, each with a
+    name and a few pictures. `weakness` says why they mean little, if they do.
+    """
+    warning = f" But {weakness}." if weakness else ""
+    page = render(
+        "suspects.html",
+        styles=("answers.css",),
+        title="Suspect labels",
+        lead=f"{n_found:,} of {n_images:,} images are nearer to another class than to their own, the most suspect "
+        f"first. Many are only unusual: look before you change a label.{warning}",
+        suspects=suspects[:MOST],
+        n_left_out=max(0, n_found - min(len(suspects), MOST)),
+    )
+    return write_page(page, out)
 
 
 def _text(name: str) -> str:

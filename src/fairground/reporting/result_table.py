@@ -8,7 +8,7 @@ that does not declare a direction are sorted with the highest first and have no 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from statistics import fmean, pstdev
+from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
 from fairground import comparison, studies
@@ -39,39 +39,8 @@ class TableCell:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableRow:
-    """One method with a cell per metric."""
-
-    method: Method
-    cells: Mapping[str, TableCell]
-
-    @property
-    def label(self) -> str:
-        return self.method.label
-
-    @property
-    def n_done(self) -> int:
-        return len(self.method.done)
-
-    @property
-    def n_runs(self) -> int:
-        return len(self.method.records)
-
-    @cached_property
-    def best_epochs(self) -> list[int]:
-        """The epochs selected in the method's trained runs; runs averaged over folds may have none."""
-        return [run.best_epoch for run in self.method.done if run.best_epoch is not None and not run.is_untrained]
-
-    @property
-    def shown_epoch(self) -> str:
-        """The mean and population deviation of the best epochs, as Roth's column Max. Epoch."""
-        epochs = self.best_epochs
-        return f"{fmean(epochs):.1f} ± {pstdev(epochs):.1f}" if len(epochs) > 1 else "".join(map(str, epochs))
-
-
-@dataclass(frozen=True, kw_only=True)
 class ResultTable:
-    """Rows are sorted by `primary`, the metric of selection; methods without a finished run come last.
+    """Rows are methods with a cell per metric, sorted by `primary`, the metric of selection; unfinished ones come last.
 
     `higher_is_better` is None for a metric that does not declare a direction. `comparisons` are those of the metrics
     that a finished run has; `waves` is there if seeds were added in waves. `methods` are in the order of their runs.
@@ -84,11 +53,11 @@ class ResultTable:
     primary: str
     split: SplitName
     level: float
-    rows: tuple[TableRow, ...]
+    rows: tuple[Method, ...]
     comparisons: Mapping[str, Comparison]
     methods: tuple[Method, ...]
     waves: "Wave | None" = None
-    imported: tuple[TableRow, ...] = ()
+    imported: tuple[Method, ...] = ()
     study: StudySpec | None = None
 
     @classmethod
@@ -139,17 +108,16 @@ class ResultTable:
         has_marks = is_ranked and primary in comparisons and directions[primary] is not None
         marks = marks_of(comparisons[primary]) if has_marks else {}
 
-        def row(method: Method, compared: Mapping[str, Comparison]) -> TableRow:
+        def row(method: Method, compared: Mapping[str, Comparison]) -> Method:
             cells = {}
             for metric in metrics:
-                values, interval = tuple(method.values(metric, split)), None
+                values = tuple(method.values(metric, split))
+                interval: Interval | None = Interval(mean=fmean(values), n=len(values)) if values else None
                 if metric in compared:
-                    interval = compared[metric].interval(method.label)
-                elif values:
-                    interval = Interval(mean=fmean(values), low=None, high=None, n=len(values))
+                    interval = compared[metric].estimates.get(method.label)
                 mark = marks.get(method.label, "") if metric == primary else ""
                 cells[metric] = TableCell(values=values, interval=interval, mark=mark)
-            return TableRow(method=method, cells=cells)
+            return replace(method, cells=cells)
 
         rows = [row(method, comparisons) for method in methods]
         ranked = [one.name for one in comparisons[primary].methods] if primary in comparisons else []
@@ -169,7 +137,7 @@ class ResultTable:
         )
 
     def values(self) -> dict[str, dict[int, float]]:
-        found = {row.label: row.method.by_seed(self.primary, self.split) for row in self.rows}
+        found = {row.label: row.by_seed(self.primary, self.split) for row in self.rows}
         return {label: values for label, values in found.items() if values}
 
     @property
@@ -211,14 +179,10 @@ class ResultTable:
         """Return the table to show: of runs that may not be compared, every row says so and none is marked as best."""
         if self.is_fair:
             return self
-        rows = [
-            replace(
-                row,
-                method=replace(row.method, label=UNFAIR + row.label),
-                cells={metric: replace(cell, mark="") for metric, cell in row.cells.items()},
-            )
-            for row in self.rows
-        ]
+        rows = []
+        for row in self.rows:
+            unmarked = {metric: replace(cell, mark="") for metric, cell in row.cells.items()}
+            rows.append(replace(row, label=UNFAIR + row.label, cells=unmarked))
         return replace(self, rows=tuple(rows))
 
     @property
@@ -250,10 +214,7 @@ def _direction(methods: Sequence[Method], metric: str) -> bool | None:
 
 
 def marks_of(comparison: Comparison) -> dict[str, Mark]:
-    """Return the marks of the methods that no other is better than.
-
-    A method of one run has no mark: one run cannot tell a better method from a lucky one.
-    """
+    """Return the marks of the methods that no other is better than; one run may be luck and has none."""
     comparison = comparison.repeated
     if len(comparison.methods) < 2:
         return {}

@@ -7,14 +7,16 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean, pstdev
 from typing import TYPE_CHECKING
 
-from fairground import papers
-from fairground.comparison import seed_of
+from fairground import papers, reporting
+from fairground.comparison import join_folds, seed_of
 from fairground.records import RunFolder, RunRecord, SplitName, folder_names, grouped, one_of_each_spec
 from fairground.spec import DamageWarning, FairgroundError, StudySpec, data_name, differing, flatten
 
 if TYPE_CHECKING:
+    from fairground.reporting import ResultTable, TableCell
     from fairground.studies import Trial
 
 #: what a section of a page is about: the data set and the protocol
@@ -49,10 +51,7 @@ class RunSet:
         return cls(records=kept, folders=found, names=names or {}, title=title)
 
     def sections(self) -> "dict[SectionKey, RunSet]":
-        """Divide the runs by data set and protocol, which never share a table.
-
-        Imported runs that name no protocol stand in every section of their data set.
-        """
+        """Divide runs by data set and protocol; imported ones without a protocol are in every section of their data."""
         keys = {run.text_without_seed: section_key(run) for run in one_of_each_spec(self.records)}
         groups = grouped((keys[record.text_without_seed], record) for record in self.records)
         for key in [key for key in groups if key[1] == "imported"]:
@@ -62,19 +61,18 @@ class RunSet:
                     groups[other] += some
         return {key: replace(self, records=tuple(records)) for key, records in groups.items()}
 
+    @cached_property
+    def table(self) -> "ResultTable":
+        """The table of all runs, folds averaged, under the names that methods have with their folds."""
+        joined, before = join_folds(self.records), {record.name: record.method for record in self.records}
+        known = {record.method: self.names.get(before.get(record.name, record.method)) for record in joined}
+        names = {key: name for key, name in known.items() if name is not None}
+        return reporting.ResultTable.from_records(joined, names=names, primary=self.metric, study=self.study)
+
 
 def section_key(record: RunRecord) -> SectionKey:
     """Return the data set, by name, and the protocol of a run."""
     return data_name(record.spec.get("data", "?")), str(record.spec.get("protocol", "?"))
-
-
-def names_of_joined(
-    records: Iterable[RunRecord], joined: Iterable[RunRecord], names: Mapping[str, str]
-) -> dict[str, str]:
-    """Return the names by the hashes that methods have once their folds are averaged."""
-    before = {record.name: record.method for record in records}
-    found = {record.method: names.get(before.get(record.name, record.method)) for record in joined}
-    return {key: name for key, name in found.items() if name is not None}
 
 
 def with_ensembles_apart(records: Iterable[RunRecord]) -> list[RunRecord]:
@@ -111,13 +109,14 @@ def leave_out(error: FairgroundError) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """One method: the runs that differ in nothing but their seed; `differences` are the settings that set it apart."""
+    """Runs that differ in their seed alone; `differences` set the method apart; as a row of a table it has `cells`."""
 
     key: str
     label: str
     records: tuple[RunRecord, ...]
     settings: Mapping[str, str]
     differences: Mapping[str, str]
+    cells: "Mapping[str, TableCell]" = field(default_factory=dict)
 
     @cached_property
     def done(self) -> tuple[RunRecord, ...]:
@@ -127,6 +126,25 @@ class Method:
     def scored(self) -> list[tuple[str, SplitName]]:
         """The metrics, each with its split, that any finished run has, in order of appearance."""
         return list(dict.fromkeys(key for record in self.done for key in record.values))
+
+    @property
+    def n_done(self) -> int:
+        return len(self.done)
+
+    @property
+    def n_runs(self) -> int:
+        return len(self.records)
+
+    @cached_property
+    def best_epochs(self) -> list[int]:
+        """The epochs selected in the method's trained runs; runs averaged over folds may have none."""
+        return [run.best_epoch for run in self.done if run.best_epoch is not None and not run.is_untrained]
+
+    @property
+    def shown_epoch(self) -> str:
+        """The mean and population deviation of the best epochs, as Roth's column Max. Epoch."""
+        epochs = self.best_epochs
+        return f"{fmean(epochs):.1f} ± {pstdev(epochs):.1f}" if len(epochs) > 1 else "".join(map(str, epochs))
 
     def values(self, metric: str, split: SplitName) -> list[float]:
         return [value for record in self.done if (value := record.score(metric, split)) is not None]
@@ -164,10 +182,7 @@ def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = N
 
 
 def labels_of(flat: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Name a method by its loss, then by the other parts that vary, then by the settings that still tell it apart.
-
-    An untrained network is named by its trunk.
-    """
+    """Name a method by its loss (untrained: its trunk), other parts that vary, then settings that tell it apart."""
     frozen = {key: spec for key, spec in flat.items() if spec.get("training.epochs") == "0"}
     trained = {key: spec for key, spec in flat.items() if key not in frozen}
     labels = _by_parts(trained, first="loss")

@@ -1,14 +1,11 @@
-"""What a page or a table says in sentences: question, headline, caption, and what a reader must know first.
-
-Every sentence is built from the values of one `ResultTable` and says no more than its comparison found.
-"""
+"""What a page says in sentences: question, headline, notes; no more than the comparison of a `ResultTable` found."""
 
 from collections import Counter
 from typing import Literal, NamedTuple
 
 from fairground.comparison import Generality, join_words, no_verdict_on
 from fairground.records import RunRecord, grouped
-from fairground.reporting import ResultTable, TableRow, clean, heading, show, show_interval, unit
+from fairground.reporting import Method, ResultTable, clean, heading, show, show_interval, unit
 from fairground.spec.metric_names import is_share
 
 #: which models of a study's folds a table is about; empty where there is no choice
@@ -37,11 +34,8 @@ def question_of(table: ResultTable, dataset: str, models: Models = "") -> str:
     return f"Which of these {len(rows)} methods best retrieves unseen classes of {dataset}?{which}"
 
 
-def headline_of(table: ResultTable, *, unfair: str | None = None, generality: Generality | None = None) -> str:
-    """Return who leads by the primary metric and how sure that is.
-
-    `unfair` says why the runs may not be compared. `generality` is there where runs kept their scores per test class.
-    """
+def headline_of(table: ResultTable, generality: Generality | None = None) -> str:
+    """Return who leads by the primary metric and how sure that is, over test classes too where scores are per class."""
     ranked = [row for row in table.rows if table.primary and row.cells[table.primary].interval is not None]
     if not ranked and table.imported:
         return "All results are imported, so no method can be called better."
@@ -51,8 +45,9 @@ def headline_of(table: ResultTable, *, unfair: str | None = None, generality: Ge
     top, *others = ranked
     if not others:
         return f"{top.label} reaches {_score(table, top)}{where}."
-    if unfair is not None:
-        return f"No method can be called better: {unfair.rstrip(':')}. The differences are listed below."
+    if not table.is_fair:
+        why = table.fairness.refusal().rstrip(":")
+        return f"No method can be called better: {why}. The differences are listed below."
     repeated = [row for row in ranked if row.n_done > 1]
     if len(repeated) < 2:
         return (
@@ -66,7 +61,7 @@ def headline_of(table: ResultTable, *, unfair: str | None = None, generality: Ge
     return f"{top.label} {_standing(table, top, others, where)}.{beyond}{without}"
 
 
-def _on_other_classes(table: ResultTable, top: TableRow, others: list[TableRow], found: Generality) -> str:
+def _on_other_classes(table: ResultTable, top: Method, others: list[Method], found: Generality) -> str:
     """Return whether what is settled over seeds is settled over seeds and test classes at once."""
     seeds, both = table.comparisons[table.primary], found.both
     verdicts = {row.label: seeds.pair(top.label, row.label).verdict for row in others}
@@ -84,7 +79,7 @@ def _on_other_classes(table: ResultTable, top: TableRow, others: list[TableRow],
     return f" {what} holds for other test classes too, {at_once}."
 
 
-def _standing(table: ResultTable, top: TableRow, others: list[TableRow], where: str) -> str:
+def _standing(table: ResultTable, top: Method, others: list[Method], where: str) -> str:
     """Return how the leader stands against the others, by the marks of the table."""
     metric, comparison = table.primary, table.comparisons[table.primary]
     if table.higher_is_better.get(metric) is None:
@@ -115,12 +110,12 @@ def join_names(names: list[str], *, most: int = 3) -> str:
     return f"{', '.join(names[:most])}{others}" if rest > 0 else join_words(names)
 
 
-def _score(table: ResultTable, row: TableRow) -> str:
+def _score(table: ResultTable, row: Method) -> str:
     seeds = f" over {row.n_done} seeds" if row.n_done > 1 else ""
     return f"{heading(table.primary)} {_number(table, row)}{seeds}"
 
 
-def _number(table: ResultTable, row: TableRow) -> str:
+def _number(table: ResultTable, row: Method) -> str:
     interval = row.cells[table.primary].interval
     assert interval is not None
     return show_interval(table.primary, interval) + unit(table.primary)
@@ -128,11 +123,11 @@ def _number(table: ResultTable, row: TableRow) -> str:
 
 def notes_of(table: ResultTable) -> list[Note]:
     """Return what happened in the runs of a table, besides what its fairness says: warnings first, then their notes."""
-    records = [record for row in table.rows for record in row.method.records]
+    records = [record for row in table.rows for record in row.records]
     warnings = [
         f"{row.label}, seed {record.spec.get('seed')}: {record.state}. {clean(record.failure or '')}"
         for row in table.rows
-        for record in row.method.records
+        for record in row.records
         if record.state != "done"
     ]
     warnings += _doctor_findings(table)
@@ -158,9 +153,9 @@ def _doctor_findings(table: ResultTable) -> list[str]:
     """Return for each method and sign in how many runs the doctor found it, with the first finding."""
     found = []
     for row in table.rows:
-        findings = (finding for record in row.method.records for finding in record.findings)
+        findings = (finding for record in row.records for finding in record.findings)
         for sign, seen in grouped((finding.sign, finding) for finding in findings).items():
-            first, count = seen[0], f"{len(seen)} of {len(row.method.records)} runs"
+            first, count = seen[0], f"{len(seen)} of {len(row.records)} runs"
             what = f"{row.label}: {sign.replace('_', ' ')} in {count}."
             found.append(f"{what} {clean(first.sentence)}. Try: {clean(first.remedy)}.")
     return found

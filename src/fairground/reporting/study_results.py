@@ -3,46 +3,34 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairground import reporting, studies
-from fairground.comparison import Interval, join_folds, seed_of
+from fairground.comparison import Interval, seed_of
 from fairground.records import RunRecord, Store, grouped
-from fairground.reporting import RunSet, SectionKey, names_of_joined, section_key, table_formats, with_ensembles_apart
-from fairground.spec import (
+from fairground.reporting import (
     InputError,
-    StudySpec,
-    canonical_json,
-    declared_metric,
-    load_study,
+    RunSet,
+    SectionKey,
     require,
-    study_names,
-    without_fold,
+    section_key,
+    table_formats,
+    with_ensembles_apart,
 )
+from fairground.spec import StudySpec, canonical_json, declared_metric, load_study, study_names, without_fold
 
 if TYPE_CHECKING:
-    from fairground.reporting import ResultTable
     from fairground.studies import JobResult, Trial
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyTable:
-    """One table of a study: its heading, its runs, fold by fold or concatenated, and their methods' names by hash."""
+class StudyTable(RunSet):
+    """The runs of one table of a study: on one data set, fold by fold or concatenated."""
 
     study: StudySpec
-    title: str
     data: str
     is_joined: bool
-    records: tuple[RunRecord, ...]
-    names: Mapping[str, str]
-
-    @cached_property
-    def table(self) -> "ResultTable":
-        joined = join_folds(self.records)
-        names = names_of_joined(self.records, joined, self.names)
-        return reporting.ResultTable.from_records(joined, names=names, study=self.study)
 
     def text(self, *, width: int | None = None) -> str:
         is_compared = self.table.comparisons and self.study.kind != "toy"
@@ -123,10 +111,7 @@ def results_plain(
 def intervals_of(
     measured: Sequence[tuple["JobResult", Mapping[str, Sequence[Mapping[str, float]]]]],
 ) -> dict[tuple[str, str], dict[str, Interval]]:
-    """Return the interval of each job's mean, by job, way of measuring and metric, from the model of the tables.
-
-    `measured` has, for each job and way ("separated", "concatenated"), the scores of every repeat.
-    """
+    """Return each job's intervals by way and metric, from the model of the tables and the scores of every repeat."""
     found: dict[tuple[str, str], dict[str, Interval]] = {}
     for table in (table for table in tables_of([result for result, _ in measured]) if not table.is_joined):
         comparer = reporting.MethodComparer(table.table.methods)
@@ -144,7 +129,7 @@ def intervals_of(
             values = {label: by_seed for label, by_seed in values.items() if by_seed}
             compared = comparer.compare(metric, values, is_higher=is_higher, is_planned=False)
             for result, _ in some:
-                if span := compared.interval(result.job.method.label):
+                if span := compared.estimates.get(result.job.method.label):
                     found.setdefault((result.job.label, way), {})[metric] = span
     return found
 

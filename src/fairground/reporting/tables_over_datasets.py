@@ -1,7 +1,4 @@
-"""Methods over all data sets of a page or a run directory: ranks, interquartile means, profiles, mean differences.
-
-Only methods that every data set has are ranked, by the metric that all tables are sorted by.
-"""
+"""Methods that all data sets have, compared over them: ranks, interquartile means, profiles, mean differences."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,4 @@
-"""A CSV file of values (`compare --values`): read, compared and shown.
-
-The columns are `method, seed, value`, optionally `dataset` and `fold`; folds are averaged within their repeat.
-"""
+"""A CSV file (`compare --values`) of method, seed, value and, if any, dataset and fold: read, compared and shown."""
 
 from pathlib import Path
 

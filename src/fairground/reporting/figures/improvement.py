@@ -1,14 +1,12 @@
 """Progress, claimed by papers and measured here: over the classic losses on average, and by year.
 
 Formula
-    average_improvement  100 (score - baseline) / baseline at Precision@1, the baseline being the best plain contrastive
-                         or triplet method of the same table, averaged over methods: over papers that print both their
-                         own method and the baseline; and here over all methods but FastAP, an outlier, and the two
-                         classic losses, for single fold models (separated) and their embeddings joined (concatenated)
-    over_time            every method by the year of its loss, by Precision@1 and by MAP@R, of more than 20 methods the
-                         best with each loss, with a line fitted by least squares and the t interval of its slope; and
-                         what a paper prints for its own method; for the contrastive and the triplet loss the mean of
-                         what papers report (*). Without numbers measured by papers that compare methods
+    average_improvement: 100 (score - baseline) / baseline at Precision@1, the baseline being the best plain contrastive
+    or triplet method of the same table, averaged over papers that print both their own method and the baseline; and
+    here over all methods but FastAP, an outlier, and the two classic losses, for separated and for concatenated models
+    over_time: every method by the year of its loss, of more than 20 methods the best with each loss, with a line fitted
+    by least squares and the t interval of its slope; and what a paper prints for its own method; for the two classic
+    losses the mean of what papers report (*). Without numbers measured by papers that compare methods
 
 Paper
     Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020, figures 2 and 3, and its supplementary
@@ -61,7 +59,7 @@ def average_gains_of(inputs: FigureInputs) -> dict[str, list[AverageGain]]:
 
 def _scores_by_loss(table: ResultTable, metric: str) -> list[tuple[str, float]]:
     """Return loss and mean score of all trained methods but those that switch tuples or mix."""
-    methods = [row.method for row in table.rows if row.method.settings.get("training.epochs") != "0"]
+    methods = [row for row in table.rows if row.settings.get("training.epochs") != "0"]
     return [
         (method.settings.get("loss", ""), factor_of(metric) * fmean(values))
         for method in methods
@@ -81,7 +79,7 @@ def _averages(sources: Mapping[str, Sequence[tuple[str, float]]], baseline: str)
 
 
 def average_improvement(inputs: FigureInputs) -> ReportFigure | None:
-    is_joined = any("ensemble" in record.spec for record in inputs.runs.records)
+    is_joined = any("ensemble" in record.spec for record in inputs.folds)
     found = average_gains_of(inputs) if inputs.habitual in PRECISION_AT_1 and not is_joined else {}
     if not found:
         return None
@@ -144,7 +142,7 @@ def slope_of(years: Sequence[int], means: Sequence[float]) -> Interval:
     apart = np.array(years, dtype=float) - np.mean(years)
     slope = float((apart @ y) / (apart @ apart))
     if n < 3:
-        return Interval(mean=slope, low=None, high=None, n=n)
+        return Interval(mean=slope, n=n)
     from scipy.special import stdtrit
 
     left = y - y.mean() - slope * apart

@@ -174,7 +174,7 @@ def lag_one(scores: list[float]) -> float | None:
 
 def autocorrelation(inputs: FigureInputs) -> ReportFigure | None:
     found = []
-    for run in [run for run in inputs.folds if run.state == "done"] or inputs.done:
+    for run in (run for run in inputs.folds if run.state == "done"):
         scored = [row.validation for row in run.epochs if row.epoch > 0 and row.validation]
         found += [(metric, lag_one([row[metric] for row in scored])) for metric in (scored[0] if scored else ())]
     by_metric = grouped((metric, r) for metric, r in found if r is not None)

@@ -122,10 +122,7 @@ def also_apart(pairs: Mapping[str, tuple[Method, Method]]) -> str:
 
 
 def cut_axis(scores: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Return an axis from just below the lowest, as in the paper: the gains are small beside the scores.
-
-    It holds every score and the ends of the standard deviations.
-    """
+    """Return an axis from just below the lowest, as in the paper, that holds every score and standard deviation."""
     spreads = [(fmean(some), stdev(some) if len(some) > 1 else 0.0) for some in scores]
     ends = [end for some in scores for end in some] + [mean + sign * s for mean, s in spreads for sign in (-1, 1)]
     reach = max(ends) - min(ends)
@@ -133,10 +130,7 @@ def cut_axis(scores: Sequence[Sequence[float]]) -> tuple[float, float]:
 
 
 def p_switch(inputs: FigureInputs) -> ReportFigure | None:
-    """The score against the share of switched tuples, one line per setting of a loss that was run at two strengths.
-
-    It has the study's name of the most similar method without switching, where there is one.
-    """
+    """The score against the share of switched tuples, one line per setting of a loss that was run at two strengths."""
     at: dict[Loss, dict[float, Method]] = {}
     bases: dict[Loss, Method | None] = {}
     for method, base in with_bases(inputs, SWITCHED):

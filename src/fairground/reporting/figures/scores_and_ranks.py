@@ -98,7 +98,7 @@ def curves_of(table: ResultTable) -> dict[str, Line]:
     metric, factor = table.primary, factor_of(table.primary)
     found = {}
     for rank, row in enumerate(table.rows):
-        epochs = (epoch for record in row.method.records for epoch in record.epochs if metric in epoch.validation)
+        epochs = (epoch for record in row.records for epoch in record.epochs if metric in epoch.validation)
         at = grouped((epoch.epoch, factor * epoch.validation[metric]) for epoch in epochs)
         if len(at) > 1:
             places, values = zip(*sorted(at.items()), strict=True)
@@ -110,16 +110,16 @@ def curves_of(table: ResultTable) -> dict[str, Line]:
     return found
 
 
-def curve_panel(table: ResultTable) -> Panel:
-    lines = list(curves_of(table).values())[::-1]  # the best on top
-    y = f"{axis_of(table.primary)} on validation classes"
+def curve_panel(table: ResultTable, curves: Mapping[str, Line]) -> Panel:
+    lines, y = list(curves.values())[::-1], f"{axis_of(table.primary)} on validation classes"  # the best on top
     return Panel(items=lines, x="epoch", y=y, margin=0.02, has_whole_x=True)
 
 
 def learning_curves(inputs: FigureInputs) -> ReportFigure | None:
-    curves, panel = curves_of(inputs.table), curve_panel(inputs.table)
+    curves = curves_of(inputs.table)
     if not curves:
         return None
+    panel = curve_panel(inputs.table, curves)
     listed = [f"{clean(label)} ends at {line.y[-1]:.2f}" for label, line in curves.items()]
     return ReportFigure(
         title="Learning curves",
@@ -170,10 +170,7 @@ def _diagram(
     sentence: str,
     column: str,
 ) -> ReportFigure:
-    """Return methods from best to worst, each at its place with its text, on an `axis` from best to worst.
-
-    `width` is the critical difference and its text; `bars` are over methods that are not separated.
-    """
+    """Return methods on an `axis` from best to worst, the critical difference, and `bars` over those not separated."""
     (best, worst), k = axis, len(shown)
     spots = {name: (place - best) / ((worst - best) or 1.0) for name, (place, _) in shown.items()}
 

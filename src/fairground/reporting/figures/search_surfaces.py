@@ -17,7 +17,6 @@ Departures from the paper
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
 
@@ -70,51 +69,27 @@ def traces(inputs: FigureInputs) -> ReportFigure | None:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Surface:
-    """The model of some scored settings: `best` is the place of the best of them on the unit cube."""
+    """The model of scores over numbers that vary; `best` is the place of the best trial on the unit cube."""
 
-    keys: tuple[str, ...]
-    ends: np.ndarray
-    is_log: np.ndarray
-    best: np.ndarray
-    points: np.ndarray
-    scores: np.ndarray
-    length: float
-    height: float
-    factor: np.ndarray
-    weights: np.ndarray
-
-    @classmethod
-    def of(cls, some: Scored, is_higher: bool) -> "Surface | None":
-        """Return the model; None of too few trials, or where no number varies."""
-        found = {}
-        for key in dict.fromkeys(key for settings, _ in some for key in settings):
-            with suppress(ValueError):  # a setting that is not a number
-                column = np.array([float(str(settings.get(key))) for settings, _ in some])
-                if np.ptp(column) > 0:
-                    found[key] = column
-        if len(some) < LEAST_TRIALS or not found:
-            return None
-        columns, scores = np.stack(list(found.values()), axis=1), np.array([score for _, score in some])
-        is_log = (columns.min(0) > 0) & (columns.max(0) > _WIDE * np.abs(columns.min(0)))
-        scaled = np.where(is_log, np.log(np.where(is_log, columns, 1.0)), columns)
-        ends = np.stack([scaled.min(0), scaled.max(0)])
-        points = (scaled - ends[0]) / (ends[1] - ends[0])
-        apart = scores - scores.mean()
+    def __init__(self, numbers: Mapping[str, np.ndarray], scores: np.ndarray, *, is_higher: bool) -> None:
+        self.keys, columns = list(numbers), np.stack(list(numbers.values()), axis=1)
+        self.is_log = (columns.min(0) > 0) & (columns.max(0) > _WIDE * np.abs(columns.min(0)))
+        scaled = np.where(self.is_log, np.log(np.where(self.is_log, columns, 1.0)), columns)
+        self.ends = np.stack([scaled.min(0), scaled.max(0)])
+        self.points = (scaled - self.ends[0]) / (self.ends[1] - self.ends[0])
+        self.scores, apart = scores, scores - scores.mean()
         fits = []
         for length in np.geomspace(0.1, 3.0, 12):
-            kernel = _matern(points, points, length)
+            kernel = _matern(self.points, self.points, length)
             for noise in (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0):
-                factor = np.linalg.cholesky(kernel + noise * np.eye(len(points)))
+                factor = np.linalg.cholesky(kernel + noise * np.eye(len(apart)))
                 weights = np.linalg.solve(factor.T, np.linalg.solve(factor, apart))
                 height = max(float(apart @ weights) / len(apart), 1e-300)
                 likelihood = -0.5 * len(apart) * np.log(height) - np.log(np.diag(factor)).sum()
                 fits.append((likelihood, float(length), height, factor, weights))
-        _, length, height, factor, weights = max(fits, key=lambda fit: fit[0])
-        best = points[int(np.argmax(scores if is_higher else -scores))]
-        known = {"points": points, "scores": scores, "length": length, "height": height}
-        return cls(keys=tuple(found), ends=ends, is_log=is_log, best=best, factor=factor, weights=weights, **known)
+        _, self.length, self.height, self.factor, self.weights = max(fits, key=lambda fit: fit[0])
+        self.best = self.points[int(np.argmax(scores if is_higher else -scores))]
 
     def at(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and standard deviation at points of the unit cube."""
@@ -143,10 +118,7 @@ def _matern(one: np.ndarray, other: np.ndarray, length: float) -> np.ndarray:
 
 
 class Sensitivity(NamedTuple):
-    """A setting of a loss: (value, score) of trials or methods, the best, the range of mean scores of its values.
-
-    `is_alone` says that nothing else differs.
-    """
+    """A setting: (value, score) of trials or methods, the best, the range of means, whether nothing else differs."""
 
     owner: str
     setting: str
@@ -157,10 +129,7 @@ class Sensitivity(NamedTuple):
 
 
 def sensitivities_of(inputs: FigureInputs) -> tuple[list[Sensitivity], bool]:
-    """Return every varied number: from the trials of searches, which is said, otherwise from methods of one loss.
-
-    The setting that moves the score most comes first.
-    """
+    """Return every varied number, what moves the score most first, and whether they are of searches or of methods."""
     is_higher = inputs.table.higher_is_better.get(inputs.metric) is not False
     searched = _varied(_scored_trials(inputs), is_higher)
     if searched:
@@ -203,7 +172,7 @@ def sensitivity(inputs: FigureInputs) -> ReportFigure | None:
     if not found or (inputs.kind == "factor" and not is_search):
         return None
     drawn = []
-    surfaces = _surfaces(inputs) if is_search else {}
+    surfaces = surfaces_of(inputs) if is_search else {}
     for owner, setting, points, best, *_ in found[:_MOST]:
         x, y = zip(*points, strict=True)
         dots: list[Line | Points] = [
@@ -235,14 +204,24 @@ def sensitivity(inputs: FigureInputs) -> ReportFigure | None:
     )
 
 
-def _surfaces(inputs: FigureInputs) -> dict[str, Surface]:
+def surfaces_of(inputs: FigureInputs) -> dict[str, Surface]:
+    """Return the model of each search; too few trials, or where no number varies, have none."""
     is_higher = inputs.table.higher_is_better.get(inputs.metric) is not False
-    found = {label: Surface.of(some, is_higher) for label, some in _scored_trials(inputs).items()}
-    return {label: surface for label, surface in found.items() if surface is not None}
+    found = {}
+    for label, some in _scored_trials(inputs).items():
+        numbers: dict[str, np.ndarray] = {}
+        for key in dict.fromkeys(key for settings, _ in some for key in settings):
+            with suppress(ValueError):  # a setting that is not a number
+                column = np.array([float(str(settings.get(key))) for settings, _ in some])
+                if np.ptp(column) > 0:
+                    numbers[key] = column
+        if len(some) >= LEAST_TRIALS and numbers:
+            found[label] = Surface(numbers, np.array([score for _, score in some]), is_higher=is_higher)
+    return found
 
 
 def contours(inputs: FigureInputs) -> ReportFigure | None:
-    found = {label: one for label, one in _surfaces(inputs).items() if len(one.keys) > 1}
+    found = {label: one for label, one in surfaces_of(inputs).items() if len(one.keys) > 1}
     if not found:
         return None
     drawn = []
