@@ -72,12 +72,9 @@ def expected_runs(row: PublishedRow) -> tuple[ExpectedRuns, ...]:
 
 @cache
 def _jobs(study: str) -> tuple[ExpectedRuns, ...]:
-    found = []
-    for job in jobs_of(load_study(study)):
-        fold = job.study.folds.used[0]
-        spec = job.spec(seed=job.study.seed + 1, fold=fold, test=True, unsaid=UNSAID)
-        found.append(ExpectedRuns(study=study, job=job, settings=flatten(to_plain(spec))))
-    return tuple(found)
+    jobs = jobs_of(load_study(study))
+    specs = {job.label: job.spec(seed=job.study.seed + 1, test=True, unsaid=UNSAID) for job in jobs}
+    return tuple(ExpectedRuns(study=study, job=job, settings=flatten(to_plain(specs[job.label]))) for job in jobs)
 
 
 def _makes(found: ExpectedRuns, row: PublishedRow) -> bool:

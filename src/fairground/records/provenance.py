@@ -44,23 +44,18 @@ class Clock:
     def peak(self) -> int:
         return max(self.earlier_peak, _peak_memory())
 
-    def finish(
-        self, *, data_fingerprint: str = "", split_fingerprint: str = "", threads: int = 0, **device: Any
-    ) -> Provenance:
-        """Return the provenance of the run; `device` are the fields that describe the device, if it is not a CPU."""
-        model = device.get("device_details", {}).get("model")
+    def finish(self, **known: Any) -> Provenance:
+        """Return the provenance of the run; `known` are the fields that only the run knows: data, split, device."""
+        model = known.get("device_details", {}).get("model")
         return Provenance(
             fairground=code_version(),
             packages=_package_versions(),
             hardware=_hardware() + (f", {model}" if model else ""),
-            threads=threads,
-            data_fingerprint=data_fingerprint,
-            split_fingerprint=split_fingerprint,
             started=self.started,
             wall_seconds=round(self.seconds(), 3),
             cpu_seconds=round(self.cpu_seconds(), 3),
             peak_memory_bytes=self.peak(),
-            **device,
+            **known,
         )
 
 

@@ -94,7 +94,7 @@ def _settings(job: spec.StudyJob) -> dict[str, str]:
     """Return what decides the results of a job: the settings of its runs, and how they are searched and repeated."""
     study, waves = job.study, job.study.until_settled
     try:
-        run = job.spec(seed=study.seed, fold=study.folds.used[0], test=True, unsaid=UNSAID)
+        run = job.spec(seed=study.seed, test=True, unsaid=UNSAID)
     except InputError:  # said when it is to be run
         return {}
     repeats = study.repeats if waves is None else f"{waves.first} to {waves.limit} in waves"

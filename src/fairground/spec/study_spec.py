@@ -320,14 +320,14 @@ class StudyJob:
         test: bool,
         unsaid: str | None = None,
     ) -> RunSpec:
-        """Return one run of the job with these settings; without `test`, the test split stays sealed."""
+        """Return one run of the job, by default of its first fold; without `test`, the test split stays sealed."""
         study, folds = self.study, self.study.folds
         words = (*study.overrides, *self.data.words, *self.method.words)
         overrides = dict(parse_override(word.replace("{data}", self.data.label)) for word in words)
         overrides |= {f"training.{key}": value for key, value in vars(study.budget).items() if value}
-        if fold is not None and (folds.n > 1 or folds.split):
+        if folds.n > 1 or folds.split:
             overrides |= {"split": folds.split} if folds.split else {}
-            overrides |= {"split.fold": fold, "split.n_folds": folds.n}
+            overrides |= {"split.fold": folds.used[0] if fold is None else fold, "split.n_folds": folds.n}
         overrides |= {**(settings or {}), "seed": seed}
         protocol = self.data.protocol or study.protocol
         spec = load_run(protocol=protocol, overrides=overrides, unsaid=unsaid)
@@ -344,7 +344,7 @@ class StudyJob:
 
     def _searched(self) -> RunSpec:
         """Return a run of the search as the method's own overrides and defaults have it."""
-        return self.spec(seed=self.study.seed, fold=self.study.folds.used[0], test=False, unsaid=UNSAID)
+        return self.spec(seed=self.study.seed, test=False, unsaid=UNSAID)
 
     def ranges(self) -> dict[str, Range]:
         """Return the ranges searched, by dotted setting, in a fixed order."""

@@ -130,12 +130,10 @@ def _row(job: StudyJob, store: Store, done: set[str], speeds: Mapping[str, RunSp
 
 def _first(job: StudyJob, *, unsaid: str | None) -> RunSpec | None:
     """Return the first run of a job: of its first trial, or of its first repeat where nothing is searched."""
-    study = job.study
-    fold = study.folds.used[0]
+    study, seeds = job.study, job.study.repeat_seeds
     if study.search.trials:
-        return job.spec(seed=study.seed, fold=fold, settings=next_settings(job, []), test=False, unsaid=unsaid)
-    seeds = study.repeat_seeds
-    return job.spec(seed=seeds[0], fold=fold, test=True, unsaid=unsaid) if seeds else None
+        return job.spec(seed=study.seed, settings=next_settings(job, []), test=False, unsaid=unsaid)
+    return job.spec(seed=seeds[0], test=True, unsaid=unsaid) if seeds else None
 
 
 def measured_speeds(store: Store) -> dict[str, RunSpeed]:

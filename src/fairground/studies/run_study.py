@@ -54,7 +54,7 @@ def run_study(
             scheduler = Scheduler(store=store, executor=executor, on_record=note, again=again)
             content: dict[str, str] = {}
             for job in jobs:
-                of_job = scheduler.content_of(job.spec(seed=study.seed, fold=study.folds.used[0], test=True))
+                of_job = scheduler.content_of(job.spec(seed=study.seed, test=True))
                 data = f" of {job.data.label}"
                 content |= {what + data * what.endswith("fingerprint"): text for what, text in of_job.items()}
             folder.begin(study, content, on_again=seal.begin_again if again else None)
