@@ -34,10 +34,15 @@ def test_blocks_differ_by_one_class_at_most_and_every_seen_class_validates_once(
     assert [label for block in blocks for label in block] == list(range(10))
 
 
-def test_the_official_test_half_is_never_in_a_fold():
-    table = table_of([0, 1, 2, 3], official_test=[0, 1, 0, 1])
-    parts = ClassFoldsSplit(fold=1, n_folds=2).parts(table)
-    assert (parts.train.tolist(), parts.validation.tolist(), parts.test.tolist()) == ([0], [2], [1, 3])
+@pytest.mark.parametrize(
+    "split", [ClassFoldsSplit(n_folds=3), HalfClassesSplit(validation=0.4), RandomHalvesSplit(validation=0.4)]
+)
+def test_the_official_test_half_tests_and_no_other_class_does(split):
+    table = table_of([0, 1, 2, 3, 1, 0, 2, 3], official_test=[0, 1, 0, 0, 1, 0, 0, 0])
+    parts = split.parts(table)
+    assert parts.test.tolist() == [1, 4]
+    assert sorted([*parts.train, *parts.validation]) == [0, 2, 3, 5, 6, 7]
+    assert len(classes_of(table, parts.validation)) == 1
 
 
 def test_each_class_gives_its_share_to_each_part():
@@ -78,19 +83,12 @@ def test_an_odd_class_is_learnt_from():
     assert classes_of(table, parts.test) == [2]
 
 
-def test_the_official_test_half_comes_first():
-    table = table_of([0, 0, 1, 1, 2, 2], official_test=[1, 1, 0, 0, 0, 0])
-    parts = HalfClassesSplit(validation=0.5).parts(table)
-    assert parts.test.tolist() == [0, 1]
-    assert sorted([*parts.train, *parts.validation]) == [2, 3, 4, 5]
-
-
-def test_a_fifth_of_the_seen_classes_validates_by_default():
+@pytest.mark.parametrize("split", [HalfClassesSplit(), RandomHalvesSplit()])
+def test_half_of_the_classes_tests_and_a_fifth_of_the_others_validates(split):
     table = table_of(np.repeat(np.arange(40), 3))
-    parts = HalfClassesSplit().parts(table)
-    assert len(classes_of(table, parts.validation)) == 4
-    assert len(classes_of(table, parts.train)) == 16
-    assert len(parts.validation) == 12
+    parts = split.parts(table)
+    assert [len(classes_of(table, rows)) for rows in (parts.train, parts.validation, parts.test)] == [16, 4, 20]
+    assert sorted([*parts.train, *parts.validation, *parts.test]) == list(range(120))
 
 
 def test_the_seed_and_the_class_names_choose_the_validation_classes():
@@ -107,27 +105,12 @@ def test_an_official_half_that_shares_classes_is_refused():
         HalfClassesSplit(validation=0.4).parts(table)
 
 
-def test_half_of_the_classes_tests_and_no_class_is_in_two_parts():
-    table = table_of(np.repeat(np.arange(40), 3))
-    parts = RandomHalvesSplit().parts(table)
-    assert len(classes_of(table, parts.test)) == 20
-    assert len(classes_of(table, parts.validation)) == 4
-    assert sorted([*parts.train, *parts.validation, *parts.test]) == list(range(120))
-
-
 def test_the_seed_draws_the_halves_and_not_the_order_of_names():
     table = table_of(np.repeat(np.arange(40), 2))
     drawn = [classes_of(table, RandomHalvesSplit(seed=seed).parts(table).test) for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
     assert drawn[0] != list(range(20))
     assert drawn[0] != list(range(20, 40))
-
-
-def test_the_official_test_half_is_kept():
-    table = table_of([0, 0, 1, 1, 2, 2, 3, 3], official_test=[1, 1, 0, 0, 0, 0, 0, 0])
-    parts = RandomHalvesSplit(validation=0.34).parts(table)
-    assert parts.test.tolist() == [0, 1]
-    assert len(classes_of(table, parts.validation)) == 1
 
 
 def test_the_first_four_fifths_of_the_seen_classes_train():

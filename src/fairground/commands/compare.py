@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_args
 from fairground.commands import Answer, Verbatim, options, options_of, run_directory, screen_width
 from fairground.commands.runs import Run, data_frame, names_and_runs, without_trials
 from fairground.comparison.comparison_result import LEVEL, GeneralityKind
-from fairground.records import RunFolder, RunRecord, Store
+from fairground.records import RunFolder, RunRecord, Store, grouped
 from fairground.reporting import ResultTable, comparison_text, latex, over_tables, section_key, values_file
 from fairground.spec import InputError, data_name, nearest, require
 
@@ -191,17 +191,14 @@ def _printed(data: Any, *parts: str) -> Answer:
 
 def _compare_over_datasets(records: Iterable[RunRecord], home: Path, metric: str | None, **interval: Any) -> Answer:
     """Compare methods on each of several data sets, each run under one protocol, and over all of them."""
-    groups: dict[str, dict[str, list[RunRecord]]] = {}
-    for record in records:
-        # Joined models are not repeats of single ones.
-        if "ensemble" not in record.spec and not record.is_imported:
-            data, protocol = section_key(record)
-            groups.setdefault(data, {}).setdefault(protocol, []).append(record)
+    # Joined models are not repeats of single ones.
+    ours = [record for record in records if "ensemble" not in record.spec and not record.is_imported]
     found = {}
-    for data, group in groups.items():
-        several = f"data set '{data}' was run under several protocols, {', '.join(group)}: name the runs"
-        require(len(group) == 1, several)
-        found[data] = comparison_of(next(iter(group.values())), [home], metric=metric, **interval)
+    for data, group in grouped((section_key(record)[0], record) for record in ours).items():
+        names = dict.fromkeys(section_key(record)[1] for record in group)
+        several = f"data set '{data}' was run under several protocols, {', '.join(names)}: name the runs"
+        require(len(names) == 1, several)
+        found[data] = comparison_of(group, [home], metric=metric, **interval)
         if not found[data].is_fair:
             raise InputError(f"{data}: {found[data].refusal()}")
     over = over_tables({data: one.result for data, one in found.items()}, **interval)

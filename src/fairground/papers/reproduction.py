@@ -11,10 +11,8 @@ Formula
     contradicted when the two share no value, but the paper prints another number for the same runs (E64), and ours has
     values in common with that one
 
-Our interval is that of this method's own repeats, not of the model that compares the methods of a table: papers print
-intervals of one method's runs, and whether a number is reproduced must not depend on the other methods of a page.
-
-Two numbers are compared only if the runs have the spec of a study that makes the row (`expected_runs`).
+Our interval is that of this method's own repeats, as papers print them, whatever other methods are on a page. Two
+numbers are compared only if the runs have the spec of a study that makes the row (`expected_runs`).
 """
 
 import math

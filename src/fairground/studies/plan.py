@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
 
-from fairground.records import RunFolder, Store
+from fairground.records import RunFolder, Store, grouped
 from fairground.spec import UNSAID, Counts, RunSpec, StudyJob, StudySpec, declared, jobs_of, name_of
 from fairground.studies.hyperparameter_search import next_settings
 
@@ -138,15 +138,14 @@ def _first(job: StudyJob, *, unsaid: str | None) -> RunSpec | None:
 
 def measured_speeds(store: Store) -> dict[str, RunSpeed]:
     """Return how fast each trunk trained here, by its name; none of a trunk that was not trained."""
-    found: dict[str, list[float]] = {}
-    hardware: dict[str, str] = {}
-    for record in store.records():
-        name = record.setting("trunk")
-        speeds = [row.images_per_second for row in record.epochs if row.epoch > 0 and row.images_per_second > 0]
-        if name and speeds:
-            found.setdefault(name, []).extend(speeds)
-            hardware[name] = record.provenance.hardware
-    return {name: RunSpeed(images_per_second=median(speeds), hardware=hardware[name]) for name, speeds in found.items()}
+    found: dict[str, list[tuple[float, str]]] = grouped(
+        (record.setting("trunk"), (row.images_per_second, record.provenance.hardware))
+        for record in store.records()
+        for row in record.epochs
+        if row.epoch > 0 and row.images_per_second > 0
+    )
+    speeds = {name: median(speed for speed, _ in timed) for name, timed in found.items()}
+    return {name: RunSpeed(images_per_second=speeds[name], hardware=found[name][-1][1]) for name in found}
 
 
 def work_of(spec: RunSpec) -> RunWork | None:
