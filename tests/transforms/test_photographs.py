@@ -48,16 +48,14 @@ def by_hand(paths: list[Path], side: int, shorter_side: int = 256) -> np.ndarray
 class Watched(Images):
     """Writes down what a transform asks for and gives flat pictures."""
 
+    channels = 3
+
     def __init__(self, images: Images) -> None:
         self.images = images
         self.asked: list[tuple[np.ndarray, int, int | None]] = []
 
     def __len__(self) -> int:
         return len(self.images)
-
-    @property
-    def channels(self) -> int:
-        return 3
 
     def take(self, rows: np.ndarray) -> Tensor:
         raise AssertionError

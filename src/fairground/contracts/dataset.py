@@ -25,14 +25,11 @@ class Images(ABC):
     is_slow: bool = False
     #: whether there is anything to look at: not so for features
     is_picture: bool = True
+    #: the number of channels of every image, or the width of the features
+    channels: int
 
     @abstractmethod
     def __len__(self) -> int: ...
-
-    @property
-    @abstractmethod
-    def channels(self) -> int:
-        """The number of channels of every image, or the width of the features."""
 
     def prepare(self, tell: Callable[[int, int], None] | None = None) -> None:
         """Do now what would make the first images slow, telling how many of how many are done; mostly nothing."""

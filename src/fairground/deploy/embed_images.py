@@ -75,16 +75,10 @@ class ResizedImages(Images):
     """Serves `source` with `channels` channels; whole images are stretched to `size` if that is given."""
 
     def __init__(self, source: Images, *, channels: int, size: tuple[int, int] | None) -> None:
-        self.source, self.size = source, size
-        self._channels = channels
-        self.is_slow = source.is_slow
+        self.source, self.size, self.channels, self.is_slow = source, size, channels, source.is_slow
 
     def __len__(self) -> int:
         return len(self.source)
-
-    @property
-    def channels(self) -> int:
-        return self._channels
 
     def prepare(self, tell: Tell | None = None) -> None:
         self.source.prepare(tell)
@@ -111,9 +105,9 @@ class ResizedImages(Images):
         return self.source.fingerprint()
 
     def _recoloured(self, pixels: torch.Tensor) -> torch.Tensor:
-        if pixels.shape[1] == self._channels:
+        if pixels.shape[1] == self.channels:
             return pixels
-        return pixels.expand(-1, 3, -1, -1) if self._channels == 3 else gray(pixels).to(torch.uint8)
+        return pixels.expand(-1, 3, -1, -1) if self.channels == 3 else gray(pixels).to(torch.uint8)
 
 
 def resized_images(images: Images, metadata: ModelMetadata) -> Images:

@@ -24,23 +24,22 @@ _NO_SIZE = "features have no height and width, so this transform cannot cut them
 
 
 class Photographs(Images):
-    """RGB images of any size, each read when it is asked for: `pixels` of a row, and a box of it by `piece`."""
+    """Images of any size, mostly RGB, each read when it is asked for."""
 
     is_slow = True
-
-    @property
-    def channels(self) -> int:
-        return 3
+    channels = 3
 
     @abstractmethod
     def pixels(self, row: int) -> np.ndarray:
-        """Return the whole image (h, w, 3) of a row."""
+        """Return the whole image (h, w, c) of a row."""
 
-    @abstractmethod
     def piece(
         self, row: int, box: np.ndarray, side: int, shorter_side: int | None
     ) -> tuple[np.ndarray, transform_steps.Box]:
         """Return pixels (h, w, 3) and the box of them that a box of the image is; it will be resized to `side`."""
+        if shorter_side is None:
+            return self.pixels(row), box
+        return np.asarray(transform_steps.resize_shorter_side(Image.fromarray(self.pixels(row)), shorter_side)), box
 
     def take(self, rows: np.ndarray) -> torch.Tensor:
         transform_steps.require_one_size(self.sizes(rows))
@@ -176,16 +175,13 @@ class ImagesInMemory(Images):
         require(pixels.dtype == np.uint8, f"images in memory are uint8; got {pixels.dtype}", DataError)
         # torch refuses to share memory that numpy marks read-only, as arrays read from some files are.
         self._pixels = torch.from_numpy(np.require(pixels, requirements=["C", "W"]))
+        self.channels = pixels.shape[1]
 
     def __len__(self) -> int:
         return len(self._pixels)
 
     def take(self, rows: np.ndarray | torch.Tensor) -> torch.Tensor:
         return self._pixels.index_select(0, torch.as_tensor(rows, dtype=torch.int64))
-
-    @property
-    def channels(self) -> int:
-        return self._pixels.shape[1]
 
     def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
         return np.tile(transform_steps.resized_sizes(np.array(self._pixels.shape[2:]), shorter_side), (len(rows), 1))
@@ -207,7 +203,8 @@ class FeatureRows(Images):
         refusal = f"features must be one row per item, (n, d); {origin} has shape {features.shape}"
         require(features.ndim == 2 and features.shape[1] > 0, refusal, DataError)
         require(features.dtype.kind in "fiu", f"features must be numbers; {origin} has {features.dtype}", DataError)
-        self._features, step = features, max(1, _BLOCK_BYTES // (4 * features.shape[1]))
+        self._features, self.channels = features, features.shape[1]
+        step = max(1, _BLOCK_BYTES // (4 * self.channels))
         self._blocks = [slice(begin, begin + step) for begin in range(0, len(features), step)]
         finite = [torch.isfinite(_as_float32(np.array(features[block]))).all(1).numpy() for block in self._blocks]
         bad = np.flatnonzero(~np.concatenate(finite or [np.empty(0, bool)]))
@@ -217,10 +214,6 @@ class FeatureRows(Images):
 
     def __len__(self) -> int:
         return len(self._features)
-
-    @property
-    def channels(self) -> int:
-        return int(self._features.shape[1])
 
     def take(self, rows: np.ndarray) -> torch.Tensor:
         return _as_float32(self._features[np.asarray(rows)])

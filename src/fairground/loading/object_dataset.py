@@ -13,8 +13,16 @@ import numpy as np
 import torch
 from PIL import Image
 
-from fairground.contracts import DataError, Dataset, Images, ImageTable, require
-from fairground.loading import FeatureRows, ImagesInMemory, for_each, photo_table, transform_steps
+from fairground.contracts import DataError, Dataset, ImageTable, require
+from fairground.loading import (
+    FeatureRows,
+    ImagesInMemory,
+    Photographs,
+    crop_batch,
+    for_each,
+    photo_table,
+    resized_sizes,
+)
 
 #: images of one size that take no more than this are kept in memory
 _KEPT_BYTES = 2**30
@@ -43,37 +51,30 @@ class ObjectDataset(Dataset):
         return self._table
 
 
-class ImagesOnDemand(Images):
+class ImagesOnDemand(Photographs):
     """Images of any size that a function gives by row as uint8 (c, h, w); `digest` is that of all their bytes."""
 
-    is_slow = True
-
     def __init__(self, get: Callable[[int], np.ndarray], sizes: np.ndarray, channels: int, digest: str) -> None:
-        self._get, self._sizes, self._channels, self._digest = get, sizes, channels, digest
+        self._get, self._sizes, self.channels, self._digest = get, sizes, channels, digest
 
     def __len__(self) -> int:
         return len(self._sizes)
 
-    @property
-    def channels(self) -> int:
-        return self._channels
-
-    def take(self, rows: np.ndarray) -> torch.Tensor:
-        transform_steps.require_one_size(self.sizes(rows))
-        return torch.from_numpy(np.stack([self._pixels(int(row)) for row in rows]))
-
-    def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
-        return transform_steps.resized_sizes(self._sizes[np.asarray(rows)], shorter_side)
+    def pixels(self, row: int) -> np.ndarray:
+        return np.moveaxis(self._planes(row), 0, 2)
 
     def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> torch.Tensor:
-        return transform_steps.crop_batch(for_each(self._pixels, np.asarray(rows).tolist()), boxes, side, shorter_side)
+        return crop_batch(for_each(self._planes, np.asarray(rows).tolist()), boxes, side, shorter_side)
+
+    def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
+        return resized_sizes(self._sizes[np.asarray(rows)], shorter_side)
 
     def fingerprint(self) -> str:
         return self._digest
 
-    def _pixels(self, row: int) -> np.ndarray:
+    def _planes(self, row: int) -> np.ndarray:
         found = self._get(row)
-        return found if len(found) == self._channels else np.repeat(found, self._channels, 0)
+        return found if len(found) == self.channels else np.repeat(found, self.channels, 0)
 
 
 def _table(data: Any) -> ImageTable:

@@ -11,11 +11,10 @@ from contextlib import nullcontext
 
 import numpy as np
 import PIL
-from PIL import Image
 
 from fairground.errors import DamageWarning, DataError, require
 from fairground.files import held, shown, write_with_digest
-from fairground.loading import Box, ImageFiles, Photographs, for_each, resize_shorter_side, resized_sizes
+from fairground.loading import Box, ImageFiles, Photographs, for_each, resized_sizes
 from fairground.loading.caches import INDEX, cache_root, read_index, touch
 from fairground.loading.checksummed_cache import CachedRows, cache_writing
 
@@ -114,11 +113,8 @@ class PreparedImages(Photographs):
         return resized_sizes(self._sizes[np.asarray(rows)], None if shorter_side == self.side else shorter_side)
 
     def piece(self, row: int, box: np.ndarray, side: int, shorter_side: int | None) -> tuple[np.ndarray, Box]:
-        found = self.pixels(row)
-        if shorter_side not in {None, self.side}:
-            self.require_side(shorter_side or 0)
-            found = np.asarray(resize_shorter_side(Image.fromarray(found), shorter_side))
-        return found, box
+        self.require_side(shorter_side or 0)
+        return super().piece(row, box, side, None if shorter_side == self.side else shorter_side)
 
     def fingerprint(self) -> str:
         return self.source.fingerprint()

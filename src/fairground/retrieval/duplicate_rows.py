@@ -1,8 +1,7 @@
 """References that occur more than once, so that copies of an image get equal scores.
 
-A BLAS kernel sums the columns at the edge of its panels in another order than those inside, so that the same two rows
-may differ in their last bit from place to place, which would decide their order instead of their numbers. So one row
-stands for all its duplicates: products with it are made apart, and every duplicate's column is copied from there.
+A BLAS kernel sums columns at the edge of its panels in another order than those inside, so that products of equal rows
+may differ in their last bit. So one row stands for its duplicates, and their columns are copied from its products.
 """
 
 import threading

@@ -1,9 +1,7 @@
 """Exact places of every query's relevant references, without sorting and without the whole matrix of scores.
 
-A reference's place is one plus the number of references that score higher, or equal with a smaller number. So it is
-enough to read each relevant reference's score (its threshold) out of the tile that holds it, and then to count, tile by
-tile, the scores above each threshold. Both passes use the same products (`Tiles`), so that a reference never stands
-above itself. When queries and references are one set, a tile serves its rows and, transposed, its columns.
+A first pass reads each relevant reference's score (its threshold) out of the tile that holds it, a second counts, tile
+by tile, the scores above it. Both use the same products (`Tiles`), so that a reference never stands above itself.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,7 @@
 """Thresholds (scores to count above), and the compiled loops that count what stands above each in a tile of scores.
 
-The thresholds of a query are sorted best first; a table finds a score's place among many. Each loop runs over
-contiguous scores with 32-bit counters, which the compiler turns into vector comparisons; none holds the interpreter's
-lock. Order among equal scores is the order of the references' own numbers.
+Each loop runs over contiguous scores with 32-bit counters, which the compiler turns into vector comparisons; none holds
+the interpreter's lock. Order among equal scores is the order of the references' own numbers.
 """
 
 from typing import NamedTuple

@@ -1,8 +1,7 @@
 """Rows in tiles on a fixed grid, so that the product of two rows is one number whatever the memory and threads.
 
-A BLAS may round the same dot product differently when the shape of the call, the place of the pair in it or the number
-of threads changes. So every product is made by a call of one shape (edge x edge) at a fixed place of a fixed grid, in
-one thread; parallel work means several tiles at once. Rows beyond the last are zeros; callers never look at them.
+A BLAS may round a dot product differently when the shape of the call, the place in it or the number of threads changes.
+So every product is made by a call of one shape (edge x edge) at a place of a fixed grid, in one thread.
 """
 
 from dataclasses import dataclass

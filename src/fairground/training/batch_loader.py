@@ -1,9 +1,7 @@
 """Image table, transform and sampler to batches; slow images are read one batch ahead, in a thread of their own.
 
-Reading ahead does not change results: batches are made in order from generators that nothing else draws from, and
-`state` describes the moment before the batch that is not yet trained on. A sampler that looks at embeddings must see
-this step's before it chooses, so there nothing is made ahead. Where a step works in chunks, a batch is drawn at once;
-its images are made one chunk at a time, as often as they are asked for, with the random numbers of the whole batch.
+Batches are made in order from generators that nothing else draws from, so results are the same. A sampler that looks at
+embeddings must see this step's before it chooses: there nothing is made ahead.
 """
 
 from collections.abc import Collection, Iterator, Mapping

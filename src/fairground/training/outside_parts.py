@@ -1,8 +1,7 @@
 """Parts from outside, behind our contracts: plain modules, functions, samplers of torch, transforms of torchvision.
 
-A part from outside is a class, an object, or a function: one that can be called with what the run supplies makes the
-part, any other is the part. Tuples cross the border as index vectors, three for triplets and four for pairs, as
-pytorch-metric-learning has them.
+A function that can be called with what the run supplies makes the part, any other is the part. Tuples are index
+vectors, three for triplets and four for pairs, as in pytorch-metric-learning.
 """
 
 import inspect

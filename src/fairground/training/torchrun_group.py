@@ -2,9 +2,8 @@
 
     torchrun --nproc-per-node 2 -m fairground train loss=triplet
 
-Every process draws the same batch and embeds its share. The embeddings are gathered, with gradient, and every process
-computes the whole loss: so miners, memories, proxies and samplers are the same everywhere and need not know. Gradients
-are then averaged. Only the leader writes files; evaluation is divided by rows.
+Every process draws the same batch, embeds its share, gathers all embeddings with gradient and computes the whole loss:
+miners, memories, proxies and samplers need not know. Only the leader writes files; evaluation is divided by rows.
 """
 
 import json
