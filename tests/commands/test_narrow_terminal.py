@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.quick_race import write_features
+from tests.commands.quick_search import write_features
 from tests.commands.test_study import STUDY
 from tests.datasets.pictures import class_folders
 from tests.patience import PATIENCE

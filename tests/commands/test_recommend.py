@@ -11,9 +11,10 @@ from fairground.commands import app
 from fairground.commands import recommend as command
 from fairground.errors import FairgroundError, InputError
 from fairground.recommendation.recommendation import Recommendation
+from fairground.recommendation.search import Search
 from fairground.records.store import Store
 from fairground.training.adaptation import Workbench
-from tests.commands.quick_race import call, use_ticking, write_features
+from tests.commands.quick_search import call, use_ticking, write_features
 from tests.datasets.pictures import class_folders
 
 
@@ -94,14 +95,14 @@ def test_earlier_sessions_do_not_count_once_the_data_changed(features, tmp_path)
 @pytest.mark.parametrize(
     ("phase", "n_before", "sentence"),
     [
-        *((phase, 0, "nothing has been measured yet") for phase in ("_choose_network", "_embed")),
-        ("_measure", 5, "Take "),
+        ((Recommendation, "_embed"), 0, "nothing has been measured yet"),
+        ((Search, "_measure_closed"), 9, "Use the "),
     ],
 )
 def test_ctrl_c_leaves_a_page_and_a_model_and_the_same_command_continues(
     phase, n_before, sentence, features, tmp_path, monkeypatch
 ):
-    calls, work = [], getattr(Recommendation, phase)
+    calls, work = [], getattr(*phase)
 
     def stopping(self, *given):
         calls.append(given)
@@ -111,7 +112,7 @@ def test_ctrl_c_leaves_a_page_and_a_model_and_the_same_command_continues(
 
     words = (features, "--home", tmp_path / "home", "--time", "8s")
     with monkeypatch.context() as patch:
-        patch.setattr(Recommendation, phase, stopping)
+        patch.setattr(*phase, stopping)
         stopped = call(*words)
     assert stopped.exit_code == 130
     assert sentence in stopped.stdout
@@ -126,10 +127,22 @@ def test_ctrl_c_leaves_a_page_and_a_model_and_the_same_command_continues(
     assert "opened after this choice" in done.stdout
 
 
+def test_ctrl_c_while_the_network_is_chosen_ends_with_that_of_the_protocol(tmp_path, monkeypatch):
+    root = class_folders(tmp_path / "photos", [f"class {number}" for number in range(8)], per_class=4)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fairground.recommendation.recommendation.choose_network", stop)
+    stopped = call(root, "--home", tmp_path / "home", "--time", "2s")
+    assert stopped.exit_code == 130
+    assert "Use the frozen network as it is: nothing has been measured yet" in " ".join(stopped.stdout.split())
+
+
 def test_the_model_of_a_folder_of_pictures_embeds_pictures(tmp_path):
     root = class_folders(tmp_path / "photos", [f"class {number}" for number in range(10)], per_class=4)
     found = json.loads(call(root, "--home", tmp_path / "home", "--time", "2s", "--json").stdout)
-    assert "untrained network" in found["rows"][0][0]
+    assert "frozen network" in found["rows"][0][0]
     out = tmp_path / "embeddings.npz"
     embedded = CliRunner().invoke(app, ["embed", found["model"], str(root), "-o", str(out), "--home", str(tmp_path)])
     assert embedded.exit_code == 0, embedded.output

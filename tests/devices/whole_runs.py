@@ -7,7 +7,6 @@ import json
 import os
 import tempfile
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -28,7 +27,7 @@ from fairground.training.run import run, run_job  # noqa: F401 - by its dotted p
 from tests.datasets.pictures import class_folders
 from tests.devices import simulated
 from tests.training.stopping import stop_after
-from tests.training.test_adaptation import PHOTOGRAPHS, SUP_CON
+from tests.training.test_adaptation import PHOTOGRAPHS, spec_of
 from tests.training.tiny import tiny
 
 RUNS = (
@@ -133,18 +132,16 @@ def refuse(folder: Path) -> None:
 
 
 def adapt(folder: Path) -> None:
-    """Train a head and stages as `recommend` does, and embed as `data check --labels` does, there and here."""
+    """Train a network and fit a head as `recommend` does, and embed as `data check --labels` does, there and here."""
     root = class_folders(folder / "photos", [f"class {number}" for number in range(8)], per_class=4)
     base = {"data.root": str(root), "split": "random_halves", **PHOTOGRAPHS}
     adapted, audited = [], []
     for place in ("sim:1", "cpu"):
         os.environ["FAIRGROUND_CACHE"] = str(folder / place)
         spec = load_run(protocol="photographs", overrides=base)
-        bench = Workbench(spec, is_small=False, device=torch.device(place))
+        bench = Workbench(spec, device=torch.device(place))
         bench.embed(bench.seen)
-        bench.embed_maps(bench.seen, depth=1, views=2)
-        steps = replace(SUP_CON, depth=1, depth_steps=3, depth_lr=1e-3).spec("photographs", base, 0)
-        adapted.append(bench.fit(steps, bench.seen).embed(bench.seen[:9]))
+        adapted.append(bench.fit(spec_of(base, head="plda", steps=3), bench.seen).embed(bench.seen[:9]))
         audited.append(features_of(bench.table.images, bench.seen[:4], device=place))
     assert adapted[0].device == torch.device("sim:1")
     torch.testing.assert_close(adapted[0].cpu(), adapted[1], rtol=1e-2, atol=1e-3)

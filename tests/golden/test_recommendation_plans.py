@@ -27,29 +27,27 @@ PICTURES = (
     *("trunk.widths=[8, 12, 16]", "training.batch_size=16"),
 )
 RATES = ("optimiser.lr=0.001", "optimiser.head_lr=0.001")
-#: protocol, words, how it is trained, and whether the network is trained from nothing
+#: protocol, words and how it is trained
 PLDA = (*FEATURES, "head=plda", "head.shrinkage=0.7", "head.prior=2")
 WHITENED = (*FEATURES, "head=whitened", "head.embedding_dim=8", "head.power=0.5")
 PROXIES = (*FEATURES, "head=residual", "head.rank=4", "loss=proxy_nca_pp", *RATES, "optimiser.loss_lr=0.01")
-METHODS: dict[str, tuple[str, tuple[str, ...], dict[str, Any], bool]] = {
-    "PLDA": ("features", PLDA, {"steps": 0}, False),
-    "whitened": ("features", WHITENED, {"steps": 0}, False),
-    "SupCon, from PLDA": ("features", (*PLDA, "loss=sup_con", *RATES, "seed=3"), {"steps": 30}, False),
-    "ProxyNCA++, residual": ("features", PROXIES, {"steps": 30}, False),
-    "Multi-Similarity, last stages": (
+NETWORK = (*PICTURES, "optimiser.average=0.9", *RATES)
+METHODS: dict[str, tuple[str, tuple[str, ...], dict[str, Any]]] = {
+    "PLDA": ("features", PLDA, {}),
+    "whitened": ("features", WHITENED, {}),
+    "SupCon, from PLDA": ("features", (*PLDA, "loss=sup_con", *RATES, "seed=3"), {"trains": "head", "steps": 30}),
+    "ProxyNCA++, residual": ("features", PROXIES, {"trains": "head", "steps": 30}),
+    "Multi-Similarity, network with PLDA": (
         "laptop",
-        (*PICTURES, "head=pca", "head.embedding_dim=8", "head.standardise=false", "loss=multi_similarity", *RATES),
-        {"steps": 10, "depth": 2, "depth_steps": 6, "depth_lr": 3e-4},
-        False,
+        (*NETWORK, "head=plda", "loss=multi_similarity"),
+        {"trains": "network", "steps": 10, "published": 0.5},
     ),
     "Contrastive, from nothing": (
         "laptop",
-        (*PICTURES, "head.embedding_dim=8", "loss=contrastive", *RATES),
-        {"steps": 0, "depth": -1, "depth_steps": 10},
-        True,
+        (*NETWORK, "head=identity", "loss=contrastive"),
+        {"trains": "network", "steps": 10},
     ),
 }
-VIEWS = 2
 
 
 def write_features(folder: Path) -> Path:
@@ -72,10 +70,8 @@ def made(plan: dict[str, Any]) -> list[list[float]]:
     spec, rows = AdaptationSpec.from_plain(plan["adaptation"]), np.array(plan["rows"])
     threads = torch.get_num_threads()
     torch.set_num_threads(plan["threads"])
-    bench = Workbench(spec.run, is_small=plan["is_small"])
+    bench = Workbench(spec.run)
     bench.embed(rows)
-    if spec.depth > 0:
-        bench.embed_maps(rows, depth=spec.depth, views=plan["views"])
     found: list[list[float]] = bench.fit(spec, rows).embed(rows[::16]).tolist()
     torch.set_num_threads(threads)
     return found
@@ -121,19 +117,17 @@ def test_the_same_words_give_the_same_plan(method: str) -> None:
 
 def adaptation_of(method: str) -> dict[str, Any]:
     """Return what a method trains, as a plan says it."""
-    protocol, words, trained, _ = METHODS[method]
+    protocol, words, trained = METHODS[method]
     run = load_run(protocol=protocol, overrides=parse_overrides(list(words)))
-    plain = {"depth": 0, "depth_steps": 0, "depth_lr": 0.0, **trained, "run": to_plain(run)}
+    plain = {**trained, "run": to_plain(run)}
     found: dict[str, Any] = json.loads(json.dumps(to_plain(AdaptationSpec.from_plain(plain))))
     return found
 
 
 def _plan(method: str, folder: Path) -> dict[str, Any]:
-    is_small = METHODS[method][3]
-    said = {"adaptation": adaptation_of(method), "is_small": is_small, "threads": 1, "weights_sha256": ""}
+    said = {"adaptation": adaptation_of(method), "threads": 1, "weights_sha256": ""}
     spec = AdaptationSpec.from_plain(placed(said, folder)["adaptation"])
-    rows = np.sort(Workbench(spec.run, is_small=is_small).seen).tolist()
-    plan = {**said, "rows": rows, "views": VIEWS if spec.depth > 0 else 0}
+    plan = {**said, "rows": np.sort(Workbench(spec.run).seen).tolist()}
     plan["weights_sha256"] = remade(placed(plan, folder), folder)[1]
     return {"plan": plan, "embeddings": made(placed(plan, folder))}
 

@@ -1,31 +1,24 @@
-"""Whole recommendations on small data and a clock of the test's own: the network, last stages, what is handed over."""
+"""Whole recommendations on small data and a clock of the test's own: time, what is handed over, bad images."""
 
-from dataclasses import replace
+import json
+import re
 
 import numpy as np
 import pytest
-import torch
 
 from fairground.commands.load_model import load_model
-from fairground.recommendation import pretrained_network, recommendation
-from fairground.recommendation.candidates import plain
-from fairground.recommendation.choose_protocol import choose_protocol
-from fairground.recommendation.pretrained_network import FEWEST_STEPS, FIRST, choose_trunk, stages_beyond
-from fairground.recommendation.race import Race, RaceProgress
-from fairground.recommendation.recommendation import Recommendation
+from fairground.recommendation import networks
+from fairground.recommendation.recommendation import Recommendation, remake_model
 from fairground.recommendation.recommendation_folder import RecommendationFolder
-from fairground.recommendation.request import Request
+from fairground.recommendation.request import Request, make_request
+from fairground.recommendation.search_progress import SearchProgress
 from fairground.recommendation.time_budget import SHARES
-from fairground.spec.adaptation_spec import ALL
-from tests.commands.quick_race import ticking, write_features
+from tests.commands.quick_search import ticking, write_features
 from tests.datasets.pictures import class_folders
-from tests.training.test_adaptation import SUP_CON, photographs  # noqa: F401
-
-CPU = torch.device("cpu")
 
 
 def progress_of(seconds, *, tick=0.02):
-    return RaceProgress(ticking(seconds, tick=tick), is_quiet=True)
+    return SearchProgress(ticking(seconds, tick=tick), is_quiet=True)
 
 
 def recommended(request, tmp_path, progress):
@@ -37,15 +30,19 @@ def recommended(request, tmp_path, progress):
 def recommended_of_features(tmp_path, progress, **data):
     features = write_features(tmp_path / "made.npz", **data)
     base = {"data": "features", "data.path": str(features), "split": "random_halves"}
-    return recommended(Request(title="made", kind="features", base=base, by="map@r", seed=0), tmp_path, progress)
+    return recommended(Request(title="made", base=base, by="map@r"), tmp_path, progress)
 
 
 @pytest.fixture
-def asked(tmp_path):
-    root = class_folders(tmp_path / "photographs", [f"class {number}" for number in range(8)], per_class=4)
-    kind, chosen, _ = choose_protocol(is_picture=True, width=0, shorter_side=80, is_one_size=True, seconds=60)
-    base = {"data": "folder", "data.root": str(root), **chosen, "split": "random_halves", "transform.side": 64}
-    return Request(title="made", kind=kind, base=base, by="recall@1", seed=0)
+def photos(tmp_path, own_cache, monkeypatch):
+    monkeypatch.setattr(networks, "SIDES", (32, 64))
+    monkeypatch.setattr(networks, "available_trunks", lambda: [networks.FIRST])
+    return class_folders(tmp_path / "photographs", [f"class {number}" for number in range(8)], per_class=6)
+
+
+def request_of(root, **changes):
+    data = {"data": "folder", "data.root": str(root)}
+    return make_request("photos", data, {}, **{"by": "recall@1", "protocol": "photographs", "seed": 0} | changes)
 
 
 @pytest.mark.parametrize("tick", [0.1, 0.2])
@@ -59,7 +56,7 @@ def test_the_time_is_kept_however_slow_a_step_is(tmp_path, tick):
 def test_training_that_does_not_help_hands_over_the_features_as_they_are(tmp_path):
     found, folder = recommended_of_features(tmp_path, progress_of(16.0), spread=0.05)
     assert found["is_frozen"]
-    assert found["advice"][0].startswith("Training did not help here: take the raw features as they are")
+    assert found["advice"][0].startswith("Use the raw features as they are")
     with np.load(tmp_path / "made.npz") as arrays:
         given = arrays["features"]
     embedded = load_model(folder.model).embed(str(tmp_path / "made.npz"), quiet=True)
@@ -69,71 +66,51 @@ def test_training_that_does_not_help_hands_over_the_features_as_they_are(tmp_pat
 def test_training_that_helps_is_handed_over_and_the_test_classes_agree(tmp_path):
     found, folder = recommended_of_features(tmp_path, progress_of(12.0), n_noise=2, spread=0.8)
     assert not found["is_frozen"]
-    assert found["advice"][0].startswith(f"Take {found['chosen']}: MAP@R")
+    assert found["advice"][0].startswith(f"Use the {found['title']}: on test classes it brings")
     scores = found["test"]
     assert scores[found["chosen"]]["map@r"] > scores["raw features"]["map@r"]
     assert any(sentence.startswith("The test classes agree") for sentence in found["advice"])
-    assert any(found["chosen"] in note for note in load_model(folder.model).metadata.notes)
+    assert load_model(folder.model).metadata.notes
 
 
-def test_all_test_images_are_scored_though_the_time_is_too_short(asked, tmp_path, monkeypatch, own_cache):
-    monkeypatch.setattr(recommendation, "choose_trunk", lambda *_: "")
-    progress = progress_of(0.1)
-    found, _ = recommended(asked, tmp_path, progress)
-    assert any("16 test images alone take" in sentence for sentence in progress.sentences)
-    assert any(sentence.startswith("On 16 images of 4 test classes") for sentence in found["advice"])
+def test_a_network_is_trained_on_all_seen_classes_at_least_as_long_and_made_again(photos, tmp_path, monkeypatch):
+    monkeypatch.setattr("fairground.recommendation.search.Search.chosen", lambda self: self.best(["network"]))
+    progress = progress_of(60.0, tick=0.05)
+    found, folder = recommended(request_of(photos), tmp_path, progress)
+    assert found["title"].startswith("fine-tuned network (")
+    plan = json.loads((folder.path / "plan.json").read_text())
+    validated = int(re.search(r"(\d+) steps", found["chosen"])[1])
+    assert 8 <= validated <= plan["adaptation"]["steps"] == found["steps"]
+    assert len(plan["rows"]) == 24
+    assert len(set(remake_model(folder.path / "plan.json"))) == 1
+    assert len(load_model(folder.model).embed(str(photos), quiet=True)) == 48
 
 
-def test_a_network_that_is_named_is_kept_and_without_a_choice_nothing_is_tried(asked, monkeypatch):
-    assert pretrained_network.available_trunks()[0] == FIRST
-    progress = progress_of(60.0)
-    assert choose_trunk(replace(asked, base={**asked.base, "trunk": "resnet50"}), progress, CPU) == ""
-    monkeypatch.setattr(pretrained_network, "available_trunks", lambda: [FIRST])
-    assert choose_trunk(asked, progress, CPU) == ""
-    assert progress.sentences == [
-        "The network is resnet50, as you asked.",
-        f"The network is {FIRST} with its ImageNet weights; `fairground weights` lists others.",
-    ]
+def test_all_test_images_are_scored_though_the_time_is_too_short(photos, tmp_path):
+    progress = progress_of(0.05)
+    found, _ = recommended(request_of(photos), tmp_path, progress)
+    assert any("24 test images alone take" in sentence for sentence in progress.sentences)
+    assert any(sentence.startswith("The test is 24 images of 4 classes") for sentence in found["advice"])
 
 
-@pytest.mark.parametrize(
-    ("scores", "chosen", "sentence"),
-    [
-        ({"a": 0.4, "b": 0.6}, "b", "a 40.00, b 60.00. b is used."),
-        ({"a": 0.4, "b": None}, "a", "The network b is left out: it is too slow for the time."),
-        ({"a": None, "b": 0.4}, "a", "No time to compare networks (a, b): a is used."),
-    ],
-)
-def test_the_network_that_is_best_on_the_sample_is_used(asked, scores, chosen, sentence, monkeypatch):
-    def tried(trunk, *_):
-        score = scores[trunk]
-        return None if score is None else ({"recall@1": score, "map@r": score}, np.arange(400))
-
-    monkeypatch.setattr(pretrained_network, "try_trunk", tried)
-    monkeypatch.setattr(pretrained_network, "available_trunks", lambda: ["a", "b"])
-    progress = progress_of(60.0)
-    assert choose_trunk(asked, progress, CPU) == chosen
-    assert any(sentence in said for said in progress.sentences)
+def test_images_that_cannot_be_read_are_left_out(photos, tmp_path):
+    for path in sorted(photos.rglob("*.*"))[::16]:
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 3])
+    progress = progress_of(20.0)
+    found, _ = recommended(request_of(photos), tmp_path, progress)
+    assert any("Images are decoded each time they are needed" in sentence for sentence in progress.sentences)
+    said = " ".join((*progress.sentences, *found["advice"]))
+    n_seen, n_test = (
+        int(n[1]) if (n := re.search(what, said)) else 0
+        for what in (r"(\d+) cannot be read", r"The test is (\d+) of 24")
+    )
+    assert n_seen + (24 - n_test if n_test else 0) == 3
 
 
-def stages(photographs, leader, *, limit):  # noqa: F811
-    base, bench = photographs
-    request, progress = Request(title="", kind="photographs", base=base, by="map@r", seed=0), progress_of(limit)
-    race = Race(request, progress.budget, lambda *_: pytest.fail("measured"), [], n_folds=2)
-    return stages_beyond(leader, race, bench, bench.seen, 1000.0, progress), progress.sentences
-
-
-def test_with_time_last_stages_come_first_and_the_complete_network_last(photographs):  # noqa: F811
-    # three stages is the complete trunk of the test, cut before its first
-    found, _ = stages(photographs, SUP_CON, limit=100_000.0)
-    assert list(dict.fromkeys(candidate.depth for candidate in found)) == [2, 3, ALL]
-    assert all(candidate.depth_steps >= FEWEST_STEPS and candidate.loss == SUP_CON.loss for candidate in found)
-    assert len({candidate.label for candidate in found}) == len(found)
-    assert photographs[1].n_views(2) == 3
-
-
-def test_without_time_stages_are_left_out_and_nothing_deeper_is_tried_from_an_untrained_leader(photographs):  # noqa: F811
-    found, sentences = stages(photographs, SUP_CON, limit=0.001)
-    assert found == []
-    assert sentences[-1].startswith("Training the last 2 stages is left out: a step takes")
-    assert stages(photographs, plain("frozen"), limit=100_000.0) == ([], [])
+def test_gray_images_have_a_small_network_from_scratch_among_their_candidates(photos, tmp_path, monkeypatch):
+    tried = []
+    monkeypatch.setattr("fairground.recommendation.search.Search.run", lambda _, __, portfolio: tried.extend(portfolio))
+    request = request_of(photos, protocol=None)
+    assert request.is_drawn
+    recommended(request, tmp_path, progress_of(60.0))
+    assert [one.network.is_new for one in tried[:4]] == [False, True, True, False]

@@ -1,20 +1,32 @@
-"""Which split and protocol are chosen for which data, and what is refused with which sentence."""
+"""Which split and which networks are chosen for which data, and what is refused with which sentence."""
 
+import numpy as np
 import pytest
+import torch
+from PIL import Image
 
 from fairground.errors import FairgroundError, InputError
-from fairground.recommendation.candidates import frozen_candidates, head_candidates
-from fairground.recommendation.choose_protocol import choose_protocol, choose_split
-from fairground.spec.load_study_spec import load_study
+from fairground.recommendation import networks
+from fairground.recommendation.networks import candidates, choose_network
+from fairground.recommendation.request import FIRST, Request, choose_split, make_request
+from tests.commands.quick_search import ticking, write_features
+from tests.datasets.pictures import class_folders
+
+CPU = torch.device("cpu")
 
 
 def divided(*sizes, lists_parts=False, has_test_half=False):
     return choose_split(sizes, lists_parts=lists_parts, has_test_half=has_test_half, seed=3)
 
 
-def chosen(**changes):
-    usual = {"is_picture": True, "width": 3, "shorter_side": 256, "is_one_size": False, "seconds": 3600}
-    return choose_protocol(**(usual | changes))
+def asked(root, overrides=None, **changes):
+    data = {"data": "folder", "data.root": str(root)}
+    return make_request("photos", data, overrides or {}, **{"by": "recall@1", "protocol": None, "seed": 0} | changes)
+
+
+@pytest.fixture
+def photos(tmp_path):
+    return class_folders(tmp_path / "photos", [f"class {number}" for number in range(8)], per_class=4)
 
 
 @pytest.mark.parametrize(
@@ -37,50 +49,74 @@ def test_halves_are_drawn_by_the_seed():
     assert "the data set's own test half" in divided(*[9] * 300, has_test_half=True)[1]
 
 
+def test_a_protocol_for_other_data_and_what_is_compared_are_refused(tmp_path, photos):
+    with pytest.raises(InputError, match="--protocol for this data is laptop or photographs; got 'features'"):
+        asked(photos, protocol="features")
+    with pytest.raises(InputError, match="recommend compares methods, so loss cannot be set"):
+        asked(photos, {"loss": "triplet"})
+    data = {"data": "features", "data.path": str(write_features(tmp_path / "made.npz"))}
+    with pytest.raises(InputError, match="--protocol for this data is features; got 'laptop'"):
+        make_request("made", data, {}, by="map@r", protocol="laptop", seed=0)
+
+
+def test_images_without_colour_or_of_few_pixels_may_be_unlike_photographs(photos):
+    found = asked(photos)
+    assert (found.is_drawn, found.is_one_size) == (found.shorter_side <= 64, True)
+    for path in photos.rglob("*.*"):
+        Image.fromarray(np.full((90, 120), 7, np.uint8)).save(path)
+    gray = asked(photos)
+    assert (gray.shorter_side, gray.is_drawn) == (90, True)
+    assert gray.new(60).overrides["trunk"] == "folded_conv"
+    assert gray.new(3600).overrides == {
+        "trunk": "small_conv",
+        "data.prepared": 64,
+        "transform": "mlrc2020",
+        "transform.side": 64,
+        "transform.shorter_side": 64,
+    }
+
+
+def request_of(**changes):
+    return Request(**{"title": "", "base": {"data": "folder"}, "shorter_side": 300} | changes)
+
+
+def test_every_side_up_to_224_is_a_candidate_and_the_native_one_below(monkeypatch):
+    monkeypatch.setattr(networks, "available_trunks", lambda: [FIRST, "resnet50"])
+    names = [one.name for one in candidates(request_of())]
+    assert names == [f"{FIRST} at {side} pixels" for side in (128, 160, 224)] + ["resnet50 at 224 pixels"]
+    small = candidates(request_of(shorter_side=64))[0]
+    assert small.overrides["transform.side"] == 64
+    fixed = candidates(request_of(base={"data": "folder", "trunk": "resnet50", "transform.side": 96}))
+    assert [one.name for one in fixed] == ["resnet50"]
+
+
 @pytest.mark.parametrize(
-    ("data", "kind", "sentence"),
+    ("scores", "chosen"),
     [
-        ({"is_picture": False, "width": 512}, "features", "features of 512 numbers: as they are, with discriminants"),
-        ({"shorter_side": 32}, "laptop", "a small network is trained from scratch (small_conv)"),
-        ({"shorter_side": 32, "seconds": 60}, "laptop", "so that many trainings fit the time, is trained from scratch"),
-        ({}, "photographs", "Photographs of about 256 pixels: a pretrained network embeds each once"),
-        ({"protocol": "laptop"}, "laptop", "Images of about 256 pixels"),
-        ({"shorter_side": 32, "protocol": "photographs"}, "photographs", "Photographs of about 32 pixels"),
+        ({"128": 0.4, "160": 0.5, "224": 0.6}, "224"),
+        # The cheaper of two that are as good.
+        ({"128": 0.4, "160": 0.598, "224": 0.6}, "160"),
+        ({"128": 0.7, "160": 0.5, "224": 0.6}, "128"),
     ],
 )
-def test_the_data_chooses_the_protocol_and_for_images_the_user_may(data, kind, sentence):
-    found = chosen(**data)
-    assert found[0] == kind
-    assert sentence in found[2]
+def test_the_side_that_is_best_on_the_sample_is_used(photos, scores, chosen, monkeypatch):
+    class Bench:
+        def __init__(self, run, device):
+            self.side = str(run.transform.settings["side"])
+            self.table = type("table", (), {"labels": np.repeat(np.arange(8), 4), "images": None})
+            self.seen, self.n_test = np.arange(32), 32
+            self.features = type("features", (), {"evaluate": lambda *_: self.side})
 
+        def embed(self, rows, is_time):
+            return rows
 
-def test_a_protocol_for_other_data_is_refused():
-    with pytest.raises(InputError, match="--protocol for this data is laptop or photographs; got 'features'"):
-        chosen(protocol="features")
-
-
-def test_small_images_of_many_sizes_are_cut_to_one():
-    found = chosen(shorter_side=40)[1]
-    assert (found["transform"], found["transform.side"]) == ("mlrc2020", 32)
-
-
-def test_the_frozen_network_comes_first_and_axes_are_fewer_than_images():
-    found = frozen_candidates(1280, 90, name="frozen network")
-    assert found[0].label == "frozen network"
-    assert [one.label for one in found[1:3]] == ["PLDA 0.7/2", "PLDA 0.5/1"]
-    plain = {one.label for one in found if not one.label.startswith("PLDA")}
-    assert plain == {f"frozen network{end}" for end in ("", ", PCA 64", ", half whitened 64", ", whitened 64")}
-    assert not any(one.is_trained for one in found)
-
-
-def test_there_are_hundreds_of_heads_and_every_one_can_be_made():
-    methods = load_study("recommend/features-settings").methods
-    found = head_candidates(methods, 1280, 300)
-    assert len(found) > 200
-    assert len({one.label for one in found}) == len(found)
-    base = {"data.path": "x.npz"}
-    for one in found[:: len(found) // 12]:
-        spec = one.spec("features", base, 5)
-        assert spec.run.seed == 5
-        assert spec.run.optimiser.lr == spec.run.optimiser.head_lr == one.rate
-        assert spec.steps == 30
+    monkeypatch.setattr(networks, "available_trunks", lambda: [FIRST])
+    monkeypatch.setattr(networks, "Workbench", Bench)
+    monkeypatch.setattr(networks, "view_of_rows", lambda _, side, *__, **___: side)
+    found = lambda side, _: type("scores", (), {"scores": dict.fromkeys(("recall@1", "map@r"), scores[side])})  # noqa: E731
+    monkeypatch.setattr(networks, "evaluate_in_detail", found)
+    said = []
+    request = request_of(base={"data": "folder", "data.root": str(photos)})
+    network = choose_network(request, ticking(60.0, tick=0.001), CPU, said.append, lambda _: None)
+    assert network.name == f"{FIRST} at {chosen} pixels"
+    assert said[0].startswith(f"The network is {network.name} (mean of recall@1 and map@r")

@@ -1,6 +1,4 @@
-"""Heads on features, last stages on cached maps, one network for both: what is trained, and the same each time."""
-
-from dataclasses import replace
+"""Heads on features, the network on images, one model for both: what is trained, and the same each time."""
 
 import numpy as np
 import pytest
@@ -8,37 +6,35 @@ import torch
 
 from fairground.errors import SealError
 from fairground.functional.principal_components import principal_axes, principal_axes_of_few
-from fairground.recommendation.candidates import Candidate, plain
-from fairground.recommendation.cross_validation import ClassFolds, cross_validate
-from fairground.spec import ALL, load_run
-from fairground.training import BLOCK, PLAIN, AdaptedModel, Workbench, round_robin
-from tests.commands.quick_race import write_features
+from fairground.spec import AdaptationSpec, load_run
+from fairground.training import BLOCK, PLAIN, round_robin
+from fairground.training.adaptation import Adaptation, Workbench
+from tests.commands.quick_search import write_features
 from tests.datasets.pictures import class_folders
 
-WORDS = {"head": "residual", "head.rank": 4, "loss": "sup_con"}
-SUP_CON = Candidate(start="residual", loss="SupCon", overrides=WORDS, rate=0.001, steps=20)
 PHOTOGRAPHS = {"trunk": "small_conv", "trunk.widths": [4, 6, 8], "data.prepared": 0}
 PHOTOGRAPHS |= {"transform": "mlrc2020", "transform.side": 16}
+TRAINED = {"loss": "sup_con", "optimiser.lr": 0.01, "optimiser.head_lr": 0.01, "optimiser.average": 0.5}
 
 
 @pytest.fixture
 def features(tmp_path):
     base = {"data.path": str(write_features(tmp_path / "made.npz")), "split": "random_halves"}
-    return base, Workbench(load_run(protocol="features", overrides=base), is_small=False)
+    return base, Workbench(load_run(protocol="features", overrides=base))
 
 
 @pytest.fixture
 def photographs(tmp_path, own_cache):
     root = class_folders(tmp_path / "photos", [f"class {number}" for number in range(8)], per_class=4)
     base = {"data.root": str(root), "split": "random_halves", **PHOTOGRAPHS}
-    bench = Workbench(load_run(protocol="photographs", overrides=base), is_small=False)
+    bench = Workbench(load_run(protocol="photographs", overrides=base))
     bench.embed(bench.seen)
     return base, bench
 
 
-def scores(bench, base, candidate):
-    folds = ClassFolds(rows=bench.seen, labels=bench.table.labels[bench.seen], seed=0)
-    return cross_validate(bench, folds, candidate.spec("features", base, 0), 0, ("recall@1", "map@r"))
+def spec_of(base, protocol="photographs", *, head="identity", trains="network", **lengths):
+    run = load_run(protocol=protocol, overrides={**base, **TRAINED, "head": head})
+    return AdaptationSpec(run=run, trains=trains, **lengths)
 
 
 def test_the_test_rows_are_sealed_and_no_class_is_shared(features):
@@ -50,18 +46,6 @@ def test_the_test_rows_are_sealed_and_no_class_is_shared(features):
     assert not set(bench.table.labels[test]) & set(bench.table.labels[bench.seen])
 
 
-def test_folds_score_every_class_that_is_seen(features):
-    found = scores(features[1], features[0], SUP_CON)
-    assert len(found["map@r"]) == 6
-    assert 0 < found["map@r"].mean() < found["recall@1"].mean() <= 1
-
-
-def test_a_method_that_diverges_has_the_worst_score(features, monkeypatch):
-    base, bench = features
-    monkeypatch.setattr(AdaptedModel, "embed", lambda _, rows: torch.full((len(rows), 4), torch.nan))
-    assert not any(values.any() for values in scores(bench, base, SUP_CON).values())
-
-
 def test_the_axes_of_few_features_are_those_of_the_covariance():
     given = torch.randn(12, 30, generator=torch.Generator().manual_seed(0))
     few, usual = principal_axes_of_few(given), principal_axes([given], standardise=False)
@@ -71,50 +55,55 @@ def test_the_axes_of_few_features_are_those_of_the_covariance():
     assert few.n == usual.n == 12
 
 
-@pytest.mark.parametrize("depth", [1, 2])
-def test_untrained_last_stages_on_maps_give_the_features_of_the_trunk(photographs, depth):
-    base, bench = photographs
+def test_a_head_is_trained_on_features_and_a_longer_training_begins_as_a_shorter_one(features):
+    base, bench = features
     rows = np.sort(bench.seen)
-    assert bench.embed_maps(rows, depth=depth, views=2)
-    still = replace(plain("still"), depth=depth, depth_steps=1, depth_lr=0.0)
-    adapted = bench.fit(still.spec("photographs", base, 0), rows)
-    expected = bench.features.evaluate(bench.table.images, rows)
-    # maps are kept in half precision
-    assert torch.allclose(adapted.embed(rows), expected, atol=2e-2)
-    assert bench.n_views(depth) == 2
+    base = {**base, "head.rank": 4}
+    made = {n: bench.fit(spec_of(base, "features", head="residual", trains="head", steps=n), rows) for n in (0, 3, 6)}
+    longer = Adaptation(bench, spec_of(base, "features", head="residual", trains="head", steps=6), rows)
+    for _ in range(3):
+        longer.step()
+    assert torch.equal(longer.embedded(rows), made[3].embed(rows))
+    assert not torch.allclose(made[0].embed(rows), made[3].embed(rows))
+    assert not torch.allclose(made[3].embed(rows), made[6].embed(rows))
 
 
-def test_trained_last_stages_become_part_of_one_network_for_pictures(photographs):
+def test_a_closed_form_after_training_is_fitted_to_the_trained_features(photographs):
     base, bench = photographs
     rows = np.sort(bench.seen)
-    bench.embed_maps(rows, depth=2, views=1)
-    tuned = replace(SUP_CON, steps=2, depth=2, depth_steps=3, depth_lr=0.01)
-    adapted = bench.fit(tuned.spec("photographs", base, 0), rows)
-    full = bench.full_model(adapted)
+    plain = bench.fit(spec_of(base, steps=4), rows)
+    fitted = bench.fit(spec_of(base, head="plda", steps=4), rows)
+    head = bench.head(fitted_spec(base), 0)
+    _, labels = np.unique(bench.table.labels[rows], return_inverse=True)
+    head.fit_classes([plain.embed(rows)], torch.from_numpy(labels))
+    with torch.no_grad():
+        assert torch.allclose(fitted.embed(rows), head(plain.embed(rows)), atol=1e-4)
+
+
+def fitted_spec(base):
+    return spec_of(base, head="plda").run.head
+
+
+def test_the_complete_network_is_trained_on_images_and_mixed_with_the_published_weights(photographs):
+    base, bench = photographs
+    rows = np.sort(bench.seen)
+    made = {share: bench.fit(spec_of(base, steps=3, published=share), rows) for share in (0.0, 0.5, 1.0)}
+    full = bench.full_model(made[0.0])
     images = bench.transform.evaluate(bench.table.images, rows)
-    assert torch.allclose(full(images), adapted.embed(rows), atol=5e-2)
-    before, after = bench.trunk.stages, full.trunk.stages
-    assert all(torch.equal(a, b) for a, b in zip(before[0].parameters(), after[0].parameters(), strict=True))
-    assert not all(torch.equal(a, b) for a, b in zip(before[2].parameters(), after[2].parameters(), strict=True))
-
-
-def test_the_complete_network_is_trained_on_images(photographs):
-    base, bench = photographs
-    rows = np.sort(bench.seen)
-    tuned = replace(SUP_CON, steps=2, depth=ALL, depth_steps=2, depth_lr=0.01)
-    adapted = bench.fit(tuned.spec("photographs", base, 0), rows)
-    full = bench.full_model(adapted)
-    images = bench.transform.evaluate(bench.table.images, rows)
-    assert torch.allclose(full(images), adapted.embed(rows), atol=1e-4)
-    before, after = bench.trunk.stages, full.trunk.stages
-    assert not all(torch.equal(a, b) for a, b in zip(before[0].parameters(), after[0].parameters(), strict=True))
+    assert torch.allclose(full(images), made[0.0].embed(rows), atol=1e-4)
+    first, trained, half = (
+        next(model.parameters()) for model in (bench.trunk, made[0.0].model.trunk, made[0.5].model.trunk)
+    )
+    assert not torch.equal(first, trained)
+    assert torch.allclose(half, (first + trained) / 2, atol=1e-7)
+    assert torch.allclose(made[1.0].embed(rows), bench.features.evaluate(bench.table.images, rows), atol=1e-4)
 
 
 @pytest.fixture
 def made(tmp_path):
     root = class_folders(tmp_path / "photos", [f"class {number}" for number in range(8)], per_class=20)
     base = {"data.root": str(root), "split": "random_halves", **PHOTOGRAPHS}
-    return root, lambda: Workbench(load_run(protocol="photographs", overrides=base), is_small=False)
+    return root, lambda: Workbench(load_run(protocol="photographs", overrides=base))
 
 
 def test_every_beginning_of_the_order_has_pairs_of_all_classes():

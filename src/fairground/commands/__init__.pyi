@@ -56,7 +56,7 @@ from fairground.commands.options import seconds_of
 from fairground.commands.options import split_names
 from fairground.commands.progress_bars import WIDE
 from fairground.commands.progress_bars import counted
-from fairground.commands.progress_bars import race_progress
+from fairground.commands.progress_bars import search_progress
 from fairground.commands.progress_bars import shown
 from fairground.commands.progress_bars import spinner
 from fairground.commands.progress_bars import study_progress
@@ -212,7 +212,6 @@ __all__ = [
     "plural",
     "printed",
     "prints_on_stderr",
-    "race_progress",
     "readable_inputs",
     "recommend_command",
     "record_lines",
@@ -224,6 +223,7 @@ __all__ = [
     "run_found_study",
     "run_specs",
     "screen_width",
+    "search_progress",
     "seconds_of",
     "shown",
     "spinner",

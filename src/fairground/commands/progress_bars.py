@@ -14,7 +14,7 @@ from fairground.commands.terminal import console
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from fairground.recommendation.race import RaceProgress
+    from fairground.recommendation.search_progress import SearchProgress
     from fairground.recommendation.time_budget import Budget
 
 #: columns from which on a terminal has room for a long status next to a bar
@@ -208,15 +208,15 @@ def _say_note(event: Mapping[str, Any], say: Callable[[str], None]) -> None:
 
 
 @contextmanager
-def race_progress(budget: "Budget", *, is_quiet: bool) -> Iterator["RaceProgress"]:
+def search_progress(budget: "Budget", *, is_quiet: bool) -> Iterator["SearchProgress"]:
     """Yield what shows the progress of a recommendation."""
-    from fairground.recommendation.race import RaceProgress
+    from fairground.recommendation.search_progress import SearchProgress
 
     if is_quiet or not sys.stderr.isatty():
-        yield RaceProgress(budget, is_quiet=is_quiet)
+        yield SearchProgress(budget, is_quiet=is_quiet)
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=16), TimeElapsedColumn())
     with Progress(*columns, console=console()) as bar:
-        yield RaceProgress(budget, is_quiet=False, bar=bar)
+        yield SearchProgress(budget, is_quiet=False, bar=bar)

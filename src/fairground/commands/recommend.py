@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fairground import commands, records, training
-from fairground.commands import Answer, AnyPath, data_overrides, options, options_of, race_progress, run_directory
+from fairground.commands import Answer, AnyPath, data_overrides, options, options_of, run_directory, search_progress
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.files import read_json
 from fairground.recommendation.recommendation_folder import RecommendationFolder
 from fairground.recommendation.request import make_request
 from fairground.recommendation.time_budget import Budget
-from fairground.spec import Overrides, parse_overrides
+from fairground.spec import Overrides, load_run, parse_overrides
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -103,15 +103,15 @@ def _recommend(
     seconds = options.seconds_of(time)
     extra = None if more is None else options.seconds_of(more)
     budget = Budget(seconds)
-    with race_progress(budget, is_quiet=quiet) as progress:
+    with search_progress(budget, is_quiet=quiet) as progress:
         path = None if data == "icons" and not Path(data).exists() else Path(data)
         named, label = ("icons", "icons") if path is None else (None, _label(path))
-        request = make_request(label, data_overrides(path, named), overrides, seconds=seconds, **asked)
+        request = make_request(label, data_overrides(path, named), overrides, **asked)
         for sentence in request.sentences:
             progress.say(sentence)
         folder = RecommendationFolder(home, request.identity())
         with folder.opened():
-            spec = request.spec(request.frozen).run
+            spec = load_run(overrides=request.base)
             if what := folder.begin(records.content_of(spec, lambda: training.content_of_data(spec))):
                 progress.say(f"Earlier sessions do not count, because data or code changed: {what}.")
             result, spent = folder.plan["result"], folder.plan["spent"]
@@ -155,10 +155,10 @@ def recommend_command(
 ) -> Answer:
     """Find out which method suits your data, within a time: ends in advice, a report page and one model to use.
 
-    The frozen network comes first, plain, with discriminants, on principal axes; then heads and losses on its features;
-    then its last stages, as far as the time allows. The best are confirmed on fresh folds of classes. The time is kept
-    within 10 %; on a busy machine it may take one training more. Ctrl-C ends with the best so far, and the same command
-    continues. docs/recommend.md says how it chooses.
+    A pretrained network and the side of its images are chosen on a sample; heads in closed form come first, then the
+    network is fine-tuned on one part of the classes and judged on another, and what wins is trained again on all. The
+    time is kept within 10 %; on a busy machine it may take one training more. Ctrl-C ends with the best so far, and the
+    same command continues. docs/recommend.md says how it chooses.
 
     Try: fairground recommend icons --time 5m
 

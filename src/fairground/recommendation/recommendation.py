@@ -1,18 +1,18 @@
 """One recommendation from data to model, phase by phase.
 
-    embed   choose the network, embed the images to learn from once, draw folds of classes
-    race    the frozen network, heads and losses, fresh repeats, last stages: see `race`
-    final   decide (see `advice`), train the chosen method on all seen classes, find thresholds
-    test    open the test classes, score the frozen network and the chosen method on all of them
-    write   model/, plan.json, report.html
+    network   choose the pretrained network and the side of its images on a sample
+    embed     embed the images to learn from once, draw folds of classes
+    search    closed forms, then trainings, then further folds where the decision is open: see `search`
+    final     train the chosen method on all seen classes, at least as long
+    test      open the test classes, score the frozen network and the chosen method on all of them
+    write     model/, plan.json, report.html
 
-Each phase has its share of the time (budget). Ctrl-C in the first two ends with the best so far, without the test.
+Each phase has its share of the time (budget). Ctrl-C in the first three ends with the best so far, without the test.
 """
 
 import hashlib
-import os
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,34 +20,31 @@ from typing import Any
 import numpy as np
 import torch
 
-from fairground.comparison.compare_values import compare_values
 from fairground.deploy import MeasuredScore, Threshold, UsableModel, metadata_of, thresholds_of, write_model
-from fairground.errors import DataError, DivergedError, StoreError, require
-from fairground.evaluation.metric_scores import evaluate_in_detail
+from fairground.errors import DataError, StoreError, require
+from fairground.evaluation import evaluate_in_detail
 from fairground.files import read_json
-from fairground.recommendation import advice, candidates
-from fairground.recommendation.candidates import Candidate
-from fairground.recommendation.cross_validation import MOST_FOLDS, ClassFolds, cross_validate
-from fairground.recommendation.pretrained_network import choose_trunk, stages_beyond
-from fairground.recommendation.race import Race, RaceProgress
+from fairground.recommendation import advice
+from fairground.recommendation.class_folds import ClassFolds
+from fairground.recommendation.methods import Method, Network, trained_networks
+from fairground.recommendation.networks import choose_network
 from fairground.recommendation.recommendation_folder import Measurements, RecommendationFolder
-from fairground.recommendation.request import Request
+from fairground.recommendation.request import LOOKED_AT, Request
+from fairground.recommendation.search import CORES, Search
+from fairground.recommendation.search_progress import SearchProgress
 from fairground.recommendation.time_budget import Budget
 from fairground.records import ChangedError, Store, changes_in, content_of
-from fairground.reporting import duration, size, write_race_page
-from fairground.spec import ALL, AdaptationSpec, to_plain
+from fairground.reporting import duration, size, write_recommendation_page
+from fairground.spec import AdaptationSpec, to_plain
 from fairground.studies.seal import OPENED
-from fairground.training import InputProfile, checkpoint, device_named, evaluate_run, stage_cache, torch_threads
-from fairground.training.adaptation import BLOCK, AdaptedModel, Workbench
-from fairground.training.assemble import content_of_data
+from fairground.training import InputProfile, checkpoint, device_named, torch_threads, view_of_rows
+from fairground.training.adaptation import Adaptation, AdaptedModel, Workbench
+from fairground.training.assemble import content_of_data, load_table
 
-CORES = os.cpu_count() or 1
-#: of the time, what is set aside for embedding the test images at most; beyond that the user is warned
-MOST_KEPT = 0.5
+#: a training that was still improving is trained at most so many times as long at the end
+MOST_LONGER = 4
 #: rows that thresholds are found on at most: pairs grow with their square
 MOST_ROWS = 5000
-#: images whose sizes are asked
-_LOOKED_AT = 512
 
 
 class Recommendation:
@@ -58,203 +55,200 @@ class Recommendation:
         request: Request,
         folder: RecommendationFolder,
         budget: Budget,
-        progress: RaceProgress,
+        progress: SearchProgress,
         device: str = "auto",
     ) -> None:
-        self.folder, self.budget, self.progress, self.device = folder, budget, progress, device_named(device)
+        self.request, self.folder, self.budget, self.progress = request, folder, budget, progress
+        self.device = device_named(device)
         self.rows = np.empty(0, np.int64)
-        self.folds: ClassFolds | None = None
         self.test = advice.UnsealedScores()
-        self.race = Race(request, budget, self._measure, [request.frozen], deeper=self._deeper)
-
-    @property
-    def request(self) -> Request:
-        return self.race.request
+        self.benches: dict[str, Workbench] = {}
+        self.search: Search | None = None
+        #: images per second through the frozen network
+        self.speed = 0.0
 
     @cached_property
+    def network(self) -> Network:
+        """The network whose frozen features everything is compared with."""
+        if kept := self.folder.plan["network"]:
+            return Network(**kept)
+        found = self.request.first(self.budget.seconds)
+        if found.protocol == "photographs":
+            self._prepare()
+            say = (self.progress.say, self.progress.doing)
+            with torch_threads(CORES):
+                found = choose_network(self.request, self.budget, self.device, *say)
+        self.folder.write(network=asdict(found))
+        return found
+
+    def _prepare(self) -> None:
+        """Decode and shrink all images once; where some cannot be read, each is decoded whenever it is needed."""
+        request = self.request
+        run = request.frozen(request.published("", 0)).spec(request.base, request.seed).run
+        try:
+            load_table(run.data).table.images.prepare(self.progress.counted("preparing images"))
+        except DataError as error:
+            self.progress.say(f"{error}. Images are decoded each time they are needed, which is slower.")
+            self.request = replace(request, prepared=0)
+
+    @property
+    def frozen(self) -> Method:
+        return self.request.frozen(self.network)
+
+    def bench_of(self, method: Method) -> Workbench:
+        name = method.network.name
+        if name not in self.benches:
+            store, folder = Store(self.folder.root), self.folder.name
+            run = (
+                replace(method, overrides=self.frozen.overrides, trains="nothing")
+                .spec(self.request.base, self.request.seed)
+                .run
+            )
+            witness = lambda what: store.note_event(OPENED, folder, what)  # noqa: E731
+            self.benches[name] = Workbench(run, witness=witness, device=self.device)
+        return self.benches[name]
+
+    @property
     def bench(self) -> Workbench:
-        store, name, request = Store(self.folder.root), self.folder.name, self.request
-        return Workbench(
-            request.spec(request.frozen).run,
-            is_small=request.is_small,
-            witness=lambda what: store.note_event(OPENED, name, what),
-            device=self.device,
-        )
+        return self.bench_of(self.frozen)
 
     def run(self) -> dict[str, Any]:
         is_stopped = False
         try:
-            self._choose_network()
             self._embed()
-            self._run_race()
+            self._search()
         except KeyboardInterrupt:
             is_stopped = True
+            if "network" not in vars(self):
+                self.network = self.request.first(self.budget.seconds)
             self.progress.news("Stopped. Ending with the best so far: model and page (Ctrl-C again leaves at once).")
-        self.bench.before_step = lambda: None
-        self.decision = advice.decide(self.race)
-        model, thresholds = self._train_final()
-        if self.folds is not None and not is_stopped:
-            self.test = self._open_test(model, self.folds)
-        plan = self._write_plan(model, thresholds)
-        result = self._write_page() | {"is_stopped": is_stopped}
+        self.decision = advice.decide(self.search, self.frozen)
+        model, spec, thresholds = self._train_final()
+        if self.search is not None and not is_stopped:
+            self.test = self._open_test(model)
+        plan = self._write_plan(model, spec, thresholds)
+        result = self._write_page(spec) | {"is_stopped": is_stopped}
         spent = self.folder.plan["spent"] + self.budget.used()
         self.folder.write(**plan, result=result, spent=round(spent, 1))
         return result
 
     # embed
 
-    def _choose_network(self) -> None:
-        trunk = self.folder.plan["trunk"]
-        if self.request.kind == "photographs" and not trunk:
-            with torch_threads(CORES):
-                trunk = choose_trunk(self.request, self.progress, self.device)
-            self.folder.write(trunk=trunk)
-        self.race.request = self.request.with_trunk(trunk)
-
     def _embed(self) -> None:
         """Embed the seen images, as many as the time allows, and keep the time that the test images will take."""
-        bench, progress = self.bench, self.progress
-        counted = progress.counted("embedding images")
-
-        def tell(done: int, of: int) -> None:
-            counted(done, of)
-            self._keep_for_test(progress.speed)
-
-        with torch_threads(CORES):
-            self.rows = bench.embed(bench.seen, is_time=lambda: self.budget.left("embed") > 0, tell=tell)
-            require(len(self.rows) > 0, "no image can be read (`fairground data check` says why)", DataError)
-            self.speed = progress.speed
-            if not self.speed and bench.trunk is not None:
-                some, begun = self.rows[:BLOCK], self.budget.used()
-                with torch.no_grad():
-                    bench.trunk(bench.transform.evaluate(bench.table.images, some, self.device))
-                self.speed = len(some) / (self.budget.used() - begun)
-        self._keep_for_test(self.speed)
+        bench, progress, budget = self.bench, self.progress, self.budget
+        rows = bench.seen
+        if not self.network.is_new:
+            counted = progress.counted("embedding images")
+            with torch_threads(CORES):
+                some = bench.embed(rows[:64])
+                begun = budget.used()
+                if bench.cache is not None and len(some):
+                    with torch.no_grad():
+                        bench.trunk(bench.transform.evaluate(bench.table.images, some, self.device))
+                    self.speed = len(some) / (budget.used() - begun)
+                    # The frozen network and the chosen one embed all test images.
+                    seconds = 2 * bench.n_test / self.speed
+                    budget.kept = min(seconds, budget.seconds / 2)
+                    if seconds > budget.seconds / 2:
+                        alone = f"The {bench.n_test} test images alone take {duration(seconds)}"
+                        progress.say(f"{alone}: the time is too short and will be exceeded.")
+                rows = bench.embed(rows, is_time=lambda: budget.left("embed") > 0, tell=counted)
+        require(len(rows) > 0, "no image can be read (`fairground data check` says why)", DataError)
+        self.rows = rows
         self._say_embedded()
-        # Where each fold is a training of the network from scratch, two have to do.
-        most = 2 if self.request.is_small else MOST_FOLDS
-        labels = bench.table.labels[self.rows]
-        self.folds = ClassFolds(rows=self.rows, labels=labels, seed=self.request.seed, most_folds=most)
-
-    def _keep_for_test(self, speed: float) -> None:
-        if speed:
-            self.budget.kept = min(self.bench.n_test / speed, MOST_KEPT * self.budget.seconds)
 
     def _say_embedded(self) -> None:
-        bench, cache, speed, n = self.bench, self.bench.cache, self.progress.speed, len(self.rows)
-        if cache is None:
+        bench, n = self.bench, len(self.rows)
+        if bench.cache is None or self.network.is_new:
             return
-        n_late = len(cache.missing(stage_cache.PLAIN, bench.seen))
+        n_late = len(bench.cache.missing("plain", bench.seen))
         n_bad = len(bench.seen) - n - n_late
-        how = f" at {speed:.0f} images/s" if speed else ", found in the cache"
+        how = f" at {self.progress.speed:.0f} images/s" if self.progress.speed else ""
         bad = f" {n_bad} cannot be read and are left out (`fairground data check` names them)." if n_bad else ""
         late = f" There was no time for {n_late} more; a longer --time embeds them." if n_late else ""
-        kept = f"{size(n * cache.row_bytes)} of features are in {cache.folder}"
+        kept = f"{size(n * bench.cache.row_bytes)} of features are in {bench.cache.folder}"
         self.progress.say(f"{n} images embedded{how}; {kept}.{bad}{late}")
-        seconds = bench.n_test / self.speed
-        if seconds > MOST_KEPT * self.budget.seconds:
-            alone = f"The {bench.n_test} test images alone take {duration(seconds)}"
-            self.progress.say(f"{alone}: the time is too short and will be exceeded.")
 
-    # race
+    # search
 
-    def _run_race(self) -> None:
-        race, request, folds = self.race, self.request, self.folds
-        assert folds is not None
+    def _search(self) -> None:
+        request, budget = self.request, self.budget
         scope = hashlib.sha256(np.sort(self.rows).tobytes()).hexdigest()[:16]
-        race.known, race.n_folds = Measurements(self.folder.path, scope=scope), folds.n_folds
-        methods, width, least = request.methods(), self.bench.width, folds.least_training_rows
-        if request.is_small:
-            # Small networks are trained from scratch.
-            scratch = Candidate(depth=ALL, depth_steps=candidates.STEPS[0])
-            race.trained = [replace(scratch, loss=one.label, overrides=one.overrides) for one in methods]
-        else:
-            race.untrained = candidates.frozen_candidates(width, least, name=request.frozen.name)
-            race.trained = candidates.head_candidates(methods, width, least)
+        folds = ClassFolds(rows=self.rows, labels=self.bench.table.labels[self.rows], seed=request.seed)
+        known = Measurements(self.folder.path, scope=scope)
+        say = (self.progress.doing, self.progress.news)
+        search = Search(request, budget, folds, known, self.bench_of, *say, speed=self.speed)
+        portfolio: list[Method] = []
+        if self.network.protocol != "features":
+            portfolio = trained_networks(self.network)
+            if request.is_drawn and not self.network.is_new and request.protocol != "photographs":
+                # The first of each in turn.
+                portfolio[1:1] = trained_networks(request.new(budget.seconds))[:2]
         in_turn = f"{len(folds.classes)} classes validate in turn, in {folds.n_folds} folds"
-        self.progress.say(f"{in_turn}; fresh repeats decide.")
-        self.bench.before_step = lambda: self.budget.check("race")
-        race.run()
-
-    def _deeper(self, leader: Candidate) -> list[Candidate]:
-        with torch_threads(CORES):
-            return stages_beyond(leader, self.race, self.bench, self.rows, self.speed, self.progress)
-
-    def _measure(self, candidate: Candidate, repeat: int) -> tuple[dict[str, float], dict[str, list[float]]]:
-        self.progress.doing(f"{self.race.phase}: {candidate.label}")
-        request, folds = self.request, self.folds
-        assert folds is not None
-        with torch_threads(_threads(candidate)):
-            values = cross_validate(self.bench, folds, request.spec(candidate, repeat), repeat, request.metrics)
-        scores = {metric: float(of.mean()) for metric, of in values.items()}
-        if repeat == 0 and all(request.rank(scores) > self.race.rank(one) for one in self.race.entered.values()):
-            self.progress.news(f"{candidate.label}: validation {request.by} {100 * scores[request.by]:.2f} %")
-        return scores, {metric: folds.blocks(values[metric]) for metric in request.deciding}
+        self.progress.say(f"{in_turn}: closed forms on all of them, trainings on one and, where it is open, on more.")
+        self.search = search
+        search.run(self.frozen, portfolio)
 
     # final
 
-    def _fit(self, candidate: Candidate) -> AdaptedModel:
-        with torch_threads(_threads(candidate)):
-            return self.bench.fit(self.request.spec(candidate), np.sort(self.rows))
-
-    def _train_final(self) -> tuple[AdaptedModel, tuple[Threshold, ...]]:
-        """Train the chosen method on all seen classes.
-
-        Where there is time, train it once more without the classes of one fold, which thresholds are found on.
-        """
-        candidate, bench = self.decision.chosen.candidate, self.bench
-        spec = self.request.spec(candidate)
-        if self.folds is None:
-            return bench.untrained(spec.run), ()
-        self.progress.news(f"training the model to hand over: {candidate.label}")
-        begun = self.budget.used()
-        model = self._fit(candidate)
-        if not self.budget.has_room("final", self.budget.used() - begun):
-            return model, ()
-        train, validation = next(self.folds.repeat(0))
-        rows = validation[:: max(1, -(-len(validation) // MOST_ROWS))]
-        with torch_threads(_threads(candidate)):
-            other = bench.fit(spec, train)
-            view = evaluate_run.view_of_rows(bench.table, other.embed(rows), rows, normalise=other.normalise)
-            return model, thresholds_of(view)
+    def _train_final(self) -> tuple[AdaptedModel, AdaptationSpec, tuple[Threshold, ...]]:
+        """Train the chosen method on all seen classes; a training that still improved as long as there is time."""
+        method, search = self.decision.chosen, self.search
+        spec = method.spec(self.request.base, self.request.seed)
+        bench = self.bench_of(method)
+        rows = np.sort(self.rows) if len(self.rows) else np.sort(bench.seen)
+        if search is None or not len(self.rows):
+            # Nothing is known: the network as it is.
+            return Adaptation(bench, spec, rows).finished(spec.run.head), spec, ()
+        self.progress.news(f"training the model to hand over: {method.title}")
+        with torch_threads(_threads(spec)):
+            training = Adaptation(bench, spec, rows)
+            most = method.steps
+            if method.trains == "network" and self.decision.still_improves:
+                most *= MOST_LONGER
+            while training.steps < most and (training.steps < method.steps or self.budget.left("final") > 0):
+                self.progress.doing(f"final training: step {training.steps}")
+                training.step()
+            spec = replace(spec, steps=training.steps)
+            model = training.finished(spec.run.head)
+        view = search.views.get(method.label)
+        with suppress(ValueError):
+            return model, spec, () if view is None else thresholds_of(view)
+        return model, spec, ()
 
     # test
 
-    def _open_test(self, model: AdaptedModel, folds: ClassFolds) -> advice.UnsealedScores:
-        """Score the frozen network and the chosen method on all test classes, then the others while there is time."""
-        bench, decision = self.bench, self.decision
-        chosen, frozen = decision.chosen, decision.frozen
-        bench.sealed.end_selection(f"the race chose {chosen.label}")
+    def _open_test(self, model: AdaptedModel) -> advice.UnsealedScores:
+        """Score the frozen network, the best closed form and the chosen method on all test classes."""
+        decision, bench = self.decision, self.bench
+        bench.sealed.end_selection(f"the search chose {decision.chosen.label}")
         self.folder.write(n_openings=self.folder.plan["n_openings"] + 1)
-        rows = bench.sealed.open()
+        rows = np.sort(bench.sealed.open())
         with torch_threads(CORES):
             rows = np.sort(bench.embed(rows, tell=self.progress.counted("test images")))
-            if model.depth > 0:
-                tell = self.progress.counted("test images, first stages")
-                bench.embed_maps(rows, depth=model.depth, views=1, tell=tell)
         scores: dict[str, dict[str, float]] = {}
-        blocks: dict[str, dict[int, float]] = {}
-        last = 0.0
-        for method in sorted(decision.methods, key=lambda one: one is not frozen and one is not chosen):
-            is_needed = method is frozen or method is chosen
-            if not is_needed and (method.candidate.depth > 0 or not self.budget.has_room("test", last)):
+        by_class: dict[str, dict[int, float]] = {}
+        self.before = self.after = None
+        for method in decision.methods:
+            is_chosen = method is decision.chosen
+            if method.trains != "nothing" and not is_chosen:
                 continue
-            self.progress.doing(f"test classes: {method.label}")
-            begun = self.budget.used()
-            fitted = model if method is chosen else self._fit(method.candidate)
-            with suppress(DivergedError), torch_threads(CORES):
-                view = evaluate_run.view_of_rows(bench.table, fitted.embed(rows), rows, normalise=fitted.normalise)
-                evaluated = evaluate_in_detail(view, self.request.metrics)
-                scores[method.label] = dict(evaluated.scores)
-                values = np.nan_to_num(evaluated.per_class[decision.metric])
-                blocks[method.label] = dict(enumerate(folds.blocks(values)))
-            last = self.budget.used() - begun
-        # The chosen method is compared with the frozen network, and that one with the best other where it is chosen.
-        other = next((one for one in blocks if one != frozen.label and (decision.is_frozen or one == chosen.label)), "")
-        compared = {one: blocks[one] for one in (frozen.label, other) if one in blocks}
+            self.progress.doing(f"test classes: {method.title}")
+            own = self.bench_of(method)
+            seed, base = self.request.seed, self.request.base
+            fitted = model if is_chosen else own.fit(method.spec(base, seed), np.sort(self.rows))
+            with torch_threads(CORES):
+                view = view_of_rows(own.table, fitted.embed(rows), rows, normalise=fitted.normalise)
+                found = evaluate_in_detail(view, self.request.metrics)
+            scores[method.label] = dict(found.scores)
+            values = np.nan_to_num(found.per_class[decision.metric])
+            by_class[method.label] = {
+                int(name): float(value) for name, value in zip(found.class_names, values, strict=True)
+            }
         return advice.UnsealedScores(
             scores=scores,
-            pair=next(iter(compare_values(compared).pairs), None) if len(compared) > 1 else None,
+            pair=advice.compared(by_class, decision),
             n_classes=len(np.unique(bench.table.labels[rows])),
             n_images=len(rows),
             n_left_out=bench.n_test - len(rows),
@@ -263,34 +257,29 @@ class Recommendation:
 
     # write
 
-    def _write_plan(self, model: AdaptedModel, thresholds: tuple[Threshold, ...]) -> dict[str, Any]:
+    def _write_plan(
+        self, model: AdaptedModel, spec: AdaptationSpec, thresholds: tuple[Threshold, ...]
+    ) -> dict[str, Any]:
         """Write the model folder, and return the plan that makes it again."""
-        chosen, frozen, pair = self.decision.chosen, self.decision.frozen, self.test.pair
-        checksum = self._write_model(chosen, model, self.folder.model, thresholds)
-        if chosen is not frozen and pair is not None and pair.verdict == "better" and pair.a == frozen.label:
-            # The test classes say that the frozen network is better, so it is there too.
-            self._write_model(frozen, self._fit(frozen.candidate), self.folder.path / "frozen", ())
-        spec = self.request.spec(chosen.candidate)
+        checksum = self._write_model(model, spec, thresholds)
         return {
             "adaptation": to_plain(spec),
-            "is_small": self.bench.is_small,
             "rows": np.sort(self.rows).tolist(),
-            "views": self.bench.n_views(spec.depth),
-            "threads": _threads(chosen.candidate),
+            "threads": _threads(spec),
             "device": self.device.type,
             "weights_sha256": checksum,
         }
 
-    def _write_model(
-        self, method: advice.RankedMethod, adapted: AdaptedModel, folder: Path, thresholds: tuple[Threshold, ...]
-    ) -> str:
-        """Write a model folder, trunk and head as one network, and return the checksum of its weights."""
-        bench, run, images = self.bench, self.request.spec(method.candidate).run, self.bench.table.images
+    def _write_model(self, adapted: AdaptedModel, spec: AdaptationSpec, thresholds: tuple[Threshold, ...]) -> str:
+        """Write the model folder, trunk and head as one network, and return the checksum of its weights."""
+        method = self.decision.chosen
+        bench, run = self.bench_of(method), spec.run
+        images = bench.table.images
         rows = np.sort(self.rows) if len(self.rows) else bench.seen
         network = bench.full_model(adapted)
-        sizes = images.sizes(rows[:_LOOKED_AT]) if images.is_picture else np.zeros((1, 2), np.int64)
+        sizes = images.sizes(rows[:LOOKED_AT]) if images.is_picture else np.zeros((1, 2), np.int64)
         is_one_size = images.is_picture and bool((sizes == sizes[0]).all())
-        scores = {"validation": method.scores, "test": self.test.scores.get(method.label, {})}
+        scores = {"validation": self.decision.scores_of(method), "test": self.test.scores.get(method.label, {})}
         profile = InputProfile(
             is_picture=images.is_picture,
             channels=images.channels,
@@ -298,7 +287,7 @@ class Recommendation:
             classes=tuple(bench.table.class_names[label] for label in np.unique(bench.table.labels[rows])),
             embedding_dim=network.head.embedding_dim,
             is_normalised=adapted.normalise,
-            preprocessing=bench.preprocessing,
+            preprocessing=bench.trunk.preprocessing,
             data_fingerprint=images.fingerprint()[:16],
             split_fingerprint=hashlib.sha256(np.sort(rows).tobytes()).hexdigest()[:16],
         )
@@ -314,28 +303,28 @@ class Recommendation:
                 for metric, value in found.items()
             ),
             thresholds=thresholds,
-            notes=(f"made by `fairground recommend`: {method.label}",),
+            notes=(f"made by `fairground recommend`: {replace(method, steps=spec.steps).label}",),
         )
         model = UsableModel(network=network, transform=bench.transform, metadata=metadata, device=self.device)
-        return write_model(model, folder).weights_sha256
+        return write_model(model, self.folder.model).weights_sha256
 
-    def _write_page(self) -> dict[str, Any]:
+    def _write_page(self, spec: AdaptationSpec) -> dict[str, Any]:
         folder, decision, test = self.folder, self.decision, self.test
         labels, by = self.bench.table.labels, self.request.by
         elapsed = folder.plan["spent"] + self.budget.used()
         columns, rows = advice.table_of(decision, test, tuple(dict.fromkeys(("recall@1", "map@r", by))))
         said = {
-            "advice": advice.advice_of(decision, test, self.folds, first=by, elapsed=elapsed),
+            "advice": advice.advice_of(decision, test, self.search, elapsed=elapsed),
             "columns": columns,
             "rows": rows,
             "verdicts": advice.verdicts_of(decision),
         }
-        write_race_page(
+        write_recommendation_page(
             folder.page,
             title=self.request.title,
-            frozen=decision.frozen.label,
+            frozen=decision.frozen.title,
             **said,
-            steps=self.progress.sentences,
+            steps=[*self.progress.sentences, f"Handed over: {replace(decision.chosen, steps=spec.steps).label}."],
             commands=(
                 f"fairground embed {folder.model.absolute()} MY_IMAGES -o embeddings.npz",
                 f"fairground reproduce {folder.name} --home {folder.root.absolute()}",
@@ -343,7 +332,6 @@ class Recommendation:
             counts={
                 "images": str(len(labels)),
                 "methods tried": str(decision.n_tried),
-                "measurements": str(len(self.race.known)),
                 "time": duration(elapsed),
             },
         )
@@ -351,13 +339,15 @@ class Recommendation:
             "name": folder.name,
             "size": f"{len(labels)}, {len(np.unique(labels))}",
             "chosen": decision.chosen.label,
+            "title": decision.chosen.title,
+            "steps": spec.steps,
             "is_frozen": decision.is_frozen,
             "metric": decision.metric,
             **said,
-            "validation": {method.label: method.scores for method in decision.methods},
+            "validation": {method.label: decision.scores_of(method) for method in decision.methods},
             "test": test.scores,
             "n_tried": decision.n_tried,
-            "n_measurements": len(self.race.known),
+            "n_measurements": 0 if self.search is None else len(self.search.known),
         }
 
 
@@ -369,17 +359,16 @@ def remake_model(plan: Path) -> tuple[str, str]:
     now = content_of(spec.run, lambda: content_of_data(spec.run))
     if what := changes_in(asked.get("content", now), now):
         raise ChangedError(f"recommendation {plan.parent.name} was made with other content: {what}")
-    bench = Workbench(spec.run, is_small=asked["is_small"], device=device_named(asked.get("device", "cpu")))
-    rows = np.array(asked["rows"], dtype=np.int64)
-    bench.embed(rows)
-    if spec.depth > 0:
-        bench.embed_maps(rows, depth=spec.depth, views=asked["views"])
+    rows, device = np.array(asked["rows"], dtype=np.int64), device_named(asked.get("device", "cpu"))
+    bench = Workbench(spec.run, device=device)
+    if spec.trains != "network":
+        bench.embed(rows)
     with torch_threads(asked["threads"]):
         adapted = bench.fit(spec, rows)
     weights = checkpoint.to_bytes(bench.full_model(adapted).state_dict())
     return asked["weights_sha256"], hashlib.sha256(weights).hexdigest()
 
 
-def _threads(candidate: Candidate) -> int:
+def _threads(spec: AdaptationSpec) -> int:
     """Heads are too small to share out: a second thread would only wait for the first."""
-    return CORES if candidate.depth else 1
+    return CORES if spec.trains == "network" else 1

@@ -1,12 +1,11 @@
 """The folder of a recommendation: plan.json, measurements.jsonl, model/ and report.html.
 
-Its name is a hash of what was asked without the time, so that asking for more time continues the same race. Hundreds of
-head trainings take a second each. As runs each would cost more in checkpoints and records than in training, so they are
-lines of `measurements.jsonl`, one JSON object each.
+Its name is a hash of what was asked without the time, so that asking for more time continues the same search. Hundreds
+of head trainings take a second each. As runs each would cost more in checkpoints and records than in training, so they
+are lines of `measurements.jsonl`, one JSON object each.
 """
 
 import hashlib
-import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,13 +19,13 @@ from fairground.records import Content, changes_in
 from fairground.spec.run_names import NAME_LENGTH, canonical_json
 
 #: what plan.json holds before the first session
-_NEW = {"spent": 0.0, "n_openings": 0, "trunk": "", "result": None}
+_NEW = {"spent": 0.0, "n_openings": 0, "network": None, "result": None}
 
 
 class RecommendationFolder:
     """`plan` is what plan.json holds.
 
-    `spent` are the seconds of all sessions, `n_openings` how often the test classes were opened, `trunk` the network
+    `spent` are the seconds of all sessions, `n_openings` how often the test classes were opened, `network` the one
     that was chosen, `content` what the request points at, `result` what the last session ended with; the rest is what
     the model is made from.
     """
@@ -60,15 +59,17 @@ class RecommendationFolder:
 
 
 class Measurement(NamedTuple):
-    """`scores` are means over classes by metric; `blocks` are those of the deciding metrics, by groups of classes."""
+    """`values` are those of each validation class of the fold by metric, `classes` their labels."""
 
-    scores: Mapping[str, float]
-    blocks: Mapping[str, Sequence[float]]
+    training: str
+    steps: int
+    classes: Sequence[int]
+    values: Mapping[str, Sequence[float]]
     seconds: float
 
 
 class Measurements(dict[tuple[str, int], Measurement]):
-    """Methods measured on the class folds of some rows, which `scope` names, by label and repeat.
+    """Methods measured on the class folds of some rows, which `scope` names, by label and fold.
 
     More images than last time are another scope: their scores are not comparable. Without a `folder` measurements are
     kept in memory alone.
@@ -84,28 +85,28 @@ class Measurements(dict[tuple[str, int], Measurement]):
                 with suppress(ValueError):
                     data = json.loads(line)
                     if data.pop("scope") == scope:
-                        key = data.pop("method"), data.pop("repeat")
+                        key = data.pop("method"), data.pop("fold")
                         self[key] = Measurement(**data)
 
-    def add(self, method: str, repeat: int, found: Measurement) -> None:
-        self[method, repeat] = found
+    def add(self, method: str, fold: int, found: Measurement) -> None:
+        self[method, fold] = found
         if self._path is not None:
-            line = {"scope": self._scope, "method": method, "repeat": repeat, **found._asdict()}
+            line = {"scope": self._scope, "method": method, "fold": fold, **found._asdict()}
             with self._path.open("a", encoding="utf-8") as file:
                 # The line break comes first, in case the last line is half a line.
                 file.write("\n" + json.dumps(line))
 
-    def repeats(self, method: str) -> list[int]:
-        return sorted(repeat for known, repeat in self if known == method)
+    def folds(self, method: str) -> list[int]:
+        return sorted(fold for known, fold in self if known == method)
 
-    def n_fresh(self, method: str) -> int:
-        """Return how many repeats from 1 on are there without a gap."""
-        return next(count for count in itertools.count() if (method, count + 1) not in self)
-
-    def blocks(self, method: str, repeats: Iterable[int], metric: str) -> list[float]:
-        """Return the means over repeats of a metric, by groups of classes."""
-        found = [self[method, repeat].blocks[metric] for repeat in repeats if (method, repeat) in self]
-        return [fmean(values) for values in zip(*found, strict=True)]
+    def by_class(self, method: str, metric: str, folds: Iterable[int]) -> dict[int, float]:
+        """Return the mean over folds of a metric for each class that validated in them."""
+        found: dict[int, list[float]] = {}
+        for fold in folds:
+            one = self[method, fold]
+            for label, value in zip(one.classes, one.values[metric], strict=True):
+                found.setdefault(label, []).append(value)
+        return {label: fmean(values) for label, values in sorted(found.items())}
 
 
 def find_plan(root: Path, name: str) -> Path | None:

@@ -1,45 +1,58 @@
-"""What is asked of a recommendation: the data, the metric that decides, and the overrides of every method."""
+"""What is asked of a recommendation: the data, the metric that decides, which networks may be tried."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from fairground.errors import require
-from fairground.recommendation.candidates import FROZEN, RAW, UNTRAINED, Candidate, plain
-from fairground.recommendation.choose_protocol import Kind, choose_protocol, choose_split
-from fairground.spec import AdaptationSpec, MethodSpec, Value, load_run, load_study
+from fairground.errors import DataError, require
+from fairground.recommendation.methods import Method, Network, plain
+from fairground.spec import Value, load_run
 
-#: decides where the metric that was asked for shows no difference
+#: fewer classes cannot be divided into two that train, two that validate and as many that test
+LEAST_CLASSES = 8
+#: images up to this shorter side, and images without colour, may be unlike photographs: a small network trained from
+#: scratch is a candidate for them
+SMALL_SIDE = 64
+#: below this many seconds the small network has a seventh of the cost
+SHORT = 750
+#: the network of the protocol, which is tried first
+FIRST = "efficientnet_lite0"
+#: sides that a pretrained network may see, and how much larger an image is before the middle is cut
+SIDES, MARGIN = (128, 160, 224), 256 / 224
+#: decides together with the metric that was asked for
 SECOND = "map@r"
 ALWAYS = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
-#: what is compared, and so cannot be set for every method; rates are compared where heads are trained
-COMPARED, RATES = ("loss", "head", "seed"), ("optimiser.lr", "optimiser.head_lr")
+#: what is compared, and so cannot be set for every method
+COMPARED = ("loss", "head", "miner", "seed", "optimiser.lr", "optimiser.head_lr")
+#: images whose size and colour are looked at
+LOOKED_AT = 512
+#: what the first row of every table is called
+FROZEN, RAW, UNTRAINED = "frozen network", "raw features", "untrained network"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """`kind` is the protocol; `base` are the overrides of data, split and network for every method, the user's last."""
+    """`base` are the overrides of data and split for every method, the user's last.
+
+    `protocol` is the one asked for, empty for any. `shorter_side` is the median of the images, 0 of features.
+    """
 
     title: str
-    kind: Kind
     base: Mapping[str, Value]
-    by: str
-    seed: int
+    by: str = "recall@1"
+    seed: int = 0
+    protocol: str = ""
+    shorter_side: int = 0
+    is_one_size: bool = False
+    is_drawn: bool = False
+    #: the shorter side that image files are prepared to, 0 to decode them each time
+    prepared: int = 256
     #: what was seen and chosen, for the user
     sentences: tuple[str, ...] = ()
 
     @property
-    def is_small(self) -> bool:
-        return self.kind == "laptop"
-
-    @property
-    def frozen(self) -> Candidate:
-        return plain({"features": RAW, "photographs": FROZEN, "laptop": UNTRAINED}[self.kind])
-
-    @property
     def deciding(self) -> tuple[str, ...]:
-        """The metrics that decide, in that order."""
         return tuple(dict.fromkeys((self.by, SECOND)))
 
     @property
@@ -53,30 +66,46 @@ class Request:
         """
         return fmean(scores[metric] for metric in self.deciding)
 
-    def methods(self) -> Sequence[MethodSpec]:
-        return load_study(f"recommend/{'laptop' if self.is_small else 'features'}-settings").methods
+    def published(self, trunk: str, side: int) -> Network:
+        """Return a network with published weights that sees images of this side; 0 leaves that to the protocol."""
+        overrides: dict[str, Value] = {}
+        if self.base.get("data") in ("folder", "table"):
+            overrides["data.prepared"] = self.prepared
+        if trunk:
+            overrides |= {"trunk": trunk, "trunk.weights": "imagenet"}
+        if side:
+            overrides |= {"transform.side": side, "transform.shorter_side": round(side * MARGIN)}
+        name = f"{trunk or self.base.get('trunk', FIRST)}{f' at {side} pixels' if side else ''}"
+        return Network(name=name, protocol="photographs", overrides=overrides)
 
-    def with_trunk(self, trunk: str) -> "Request":
-        return replace(self, base={**self.base, "trunk": trunk, "trunk.weights": "imagenet"}) if trunk else self
+    def new(self, seconds: float) -> Network:
+        """Return a small network without weights, whose size the time decides."""
+        trunk = "folded_conv" if seconds < SHORT else "small_conv"
+        side = max(16, min(SMALL_SIDE, self.shorter_side) // 16 * 16)
+        overrides: dict[str, Value] = {"trunk": trunk}
+        if self.base.get("data") in ("folder", "table"):
+            overrides["data.prepared"] = side
+        if not self.is_one_size or self.shorter_side > SMALL_SIDE:
+            overrides |= {"transform": "mlrc2020", "transform.side": side, "transform.shorter_side": side}
+        return Network(name=trunk, protocol="laptop", overrides=overrides, is_new=True)
 
-    def spec(self, candidate: Candidate, repeat: int = 0) -> AdaptationSpec:
-        """Return what a candidate trains in a repeat; repeat 0 has the seed of the model that is handed over."""
-        return candidate.spec(self.kind, self.base, self.seed + repeat)
+    def first(self, seconds: float) -> Network:
+        """Return where features come from if nothing is measured."""
+        if not self.shorter_side:
+            return Network(name="", protocol="features")
+        return self.new(seconds) if self.protocol == "laptop" else self.published("", 0)
+
+    def frozen(self, network: Network) -> Method:
+        names = {"features": RAW, "photographs": FROZEN, "laptop": UNTRAINED}
+        return plain(names[network.protocol], network)
 
     def identity(self) -> dict[str, Any]:
-        """Return all that decides the answer; the time does not, so that more of it continues the same race."""
-        return {"kind": self.kind, "base": dict(self.base), "by": self.by, "seed": self.seed}
+        """Return all that decides the answer; the time does not, so that more of it continues the same search."""
+        return {"base": dict(self.base), "by": self.by, "seed": self.seed, "protocol": self.protocol}
 
 
 def make_request(
-    label: str,
-    data: Mapping[str, Value],
-    overrides: Mapping[str, Value],
-    *,
-    by: str,
-    protocol: str | None,
-    seed: int,
-    seconds: float,
+    label: str, data: Mapping[str, Value], overrides: Mapping[str, Value], *, by: str, protocol: str | None, seed: int
 ) -> Request:
     """Look at the data and return what is asked; `data` names it, `overrides` are the user's own."""
     import numpy as np
@@ -99,27 +128,72 @@ def make_request(
         has_test_half=table.official_test is not None,
         seed=seed,
     )
-    # The sizes of some images are enough, and quick to read.
-    some = np.unique(np.linspace(0, len(images) - 1, min(len(images), 512)).astype(np.int64))
-    sizes = images.sizes(some) if images.is_picture else np.zeros((1, 2), np.int64)
-    kind, chosen, how_trained = choose_protocol(
-        is_picture=images.is_picture,
-        width=images.channels,
-        shorter_side=int(np.median(sizes.min(axis=1))),
-        is_one_size=bool((sizes == sizes[0]).all()),
-        seconds=seconds,
-        protocol=protocol,
-    )
-    for key in COMPARED if kind == "laptop" else (*COMPARED, *RATES):
+    kinds = ("laptop", "photographs") if images.is_picture else ("features",)
+    refusal = f"--protocol for this data is {' or '.join(kinds)}; got '{protocol}'"
+    require(protocol is None or protocol in kinds, refusal)
+    for key in COMPARED:
         require(key not in overrides, f"recommend compares methods, so {key} cannot be set for all of them")
-    if data.get("data") not in ("folder", "table"):
-        # A data set in memory has no prepared images.
-        chosen.pop("data.prepared", None)
+    side, is_one_size, is_drawn = 0, True, False
+    if images.is_picture:
+        # Some images are enough, and quick to read.
+        some = np.unique(np.linspace(0, len(images) - 1, min(len(images), LOOKED_AT)).astype(np.int64))
+        sizes = images.sizes(some)
+        side, is_one_size = int(np.median(sizes.min(axis=1))), bool((sizes == sizes[0]).all())
+        is_drawn = side <= SMALL_SIDE or images.channels == 1 or _is_gray(images, some[:: max(1, len(some) // 16)])
+    what = (
+        f"Images of about {side} pixels" if images.is_picture else f"Ready-made features of {images.channels} numbers"
+    )
     return Request(
         title=f"Which method for {label}?",
-        kind=kind,
-        base={**data, **chosen, **({} if "split" in overrides else split), **overrides},
+        base={**data, **({} if "split" in overrides else split), **overrides},
         by=by,
         seed=seed,
-        sentences=(f"{len(table.labels)} images of {np.count_nonzero(counts)} classes. {how_split}", how_trained),
+        protocol=protocol or "",
+        shorter_side=side,
+        is_one_size=is_one_size,
+        is_drawn=is_drawn,
+        sentences=(f"{len(table.labels)} items of {np.count_nonzero(counts)} classes. {how_split}", f"{what}."),
     )
+
+
+def choose_split(
+    class_sizes: Sequence[int], *, lists_parts: bool, has_test_half: bool, seed: int
+) -> tuple[dict[str, Value], str]:
+    """Return a split in which no class is in two parts, and a sentence; refuse data that has too few classes."""
+    n, several = len(class_sizes), sum(size > 1 for size in class_sizes)
+    require(n > 1, "all images are of one class, so there is nothing to tell apart: put each class into its own folder")
+    require(
+        several > 0,
+        f"each of the {n} classes has one image only, so nothing could be found again: collect two or more images of "
+        "a class, four or more if possible",
+        DataError,
+    )
+    if lists_parts:
+        return {"split": "listed"}, "Your own list of parts is kept; no class is in two of them."
+    require(
+        several >= LEAST_CLASSES,
+        f"a model is judged on classes it has never seen, which takes at least {LEAST_CLASSES} classes of two images "
+        f"or more: two to train on, two to choose by, four to test. The data has {several}: add classes, or divide the "
+        "ones there are more finely",
+        DataError,
+    )
+    test = "the data set's own test half" if has_test_half else f"half of the classes, drawn by seed {seed},"
+    sealed = f"{test} tests, sealed until a method is chosen"
+    others = "the others train and validate in turn, in folds of classes"
+    return {"split": "random_halves", "split.seed": seed}, f"No class is in two parts: {sealed}; {others}."
+
+
+def _is_gray(images: Any, rows: Any) -> bool:
+    """Tell whether a few images have no colour, as characters and drawings; those that cannot be read say nothing."""
+    import numpy as np
+
+    from fairground.loading.image_dataset import shrunk_picture
+
+    for row in rows.tolist():
+        try:
+            pixels = np.asarray(shrunk_picture(images, row, 32)[0].convert("RGB"), dtype=np.int64)
+        except DataError:
+            continue
+        if (pixels.max(axis=2) - pixels.min(axis=2)).mean() > 4:
+            return False
+    return True

@@ -5,11 +5,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-Phase = Literal["embed", "untrained", "rounds", "race", "final", "test"]
+Phase = Literal["network", "embed", "closed", "try", "confirm", "final", "test"]
 #: of the whole, cumulative; the rest is for writing model and page
-SHARES: dict[Phase, float] = {"embed": 0.35, "untrained": 0.42, "rounds": 0.6, "race": 0.8, "final": 0.9, "test": 0.96}
-#: another piece of work starts only if so many times the length of the last one fits
-MARGIN = 1.3
+SHARES: dict[Phase, float] = {
+    "network": 0.14,
+    "embed": 0.26,
+    "closed": 0.3,
+    "try": 0.5,
+    "confirm": 0.58,
+    "final": 0.92,
+    "test": 0.97,
+}
 
 
 class TimeUpError(Exception):
@@ -20,7 +26,7 @@ class TimeUpError(Exception):
 class Budget:
     """Phases share the time: one that ends early leaves its time to the next, and nothing starts after its share.
 
-    `kept` seconds are set aside for embedding the test images, which are always scored completely.
+    `kept` seconds are set aside for the test images, which are always scored completely.
     """
 
     seconds: float
@@ -37,10 +43,6 @@ class Budget:
     def left(self, phase: Phase) -> float:
         kept = 0.0 if phase == "test" else self.kept
         return SHARES[phase] * (self.seconds - kept) - self.used()
-
-    def has_room(self, phase: Phase, seconds: float) -> bool:
-        """Tell whether work that should take so many seconds may still start in a phase."""
-        return self.left(phase) > MARGIN * seconds
 
     def check(self, phase: Phase) -> None:
         if self.left(phase) <= 0:

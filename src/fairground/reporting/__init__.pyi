@@ -107,7 +107,7 @@ from fairground.reporting.page_templates import data_uri
 from fairground.reporting.page_templates import render
 from fairground.reporting.page_templates import write_answers
 from fairground.reporting.page_templates import write_page
-from fairground.reporting.page_templates import write_race_page
+from fairground.reporting.page_templates import write_recommendation_page
 from fairground.reporting.page_templates import write_suspects
 from fairground.reporting.result_table import Mark
 from fairground.reporting.result_table import MethodComparer
@@ -310,7 +310,7 @@ __all__ = [
     "write_figure",
     "write_figures",
     "write_page",
-    "write_race_page",
+    "write_recommendation_page",
     "write_study_page",
     "write_suspects",
 ]

@@ -48,7 +48,7 @@ def write_page(page: str, out: Path) -> Path:
     return out
 
 
-def write_race_page(out: Path, *, title: str, **page: object) -> Path:
+def write_recommendation_page(out: Path, *, title: str, **page: object) -> Path:
     """Write the page of a recommendation and return its path: its sentences, and the cells of its table."""
     return write_page(render("recommendation.html", title=title, page=page), out)
 

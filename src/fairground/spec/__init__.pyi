@@ -10,8 +10,8 @@ from fairground.errors import SealError
 from fairground.errors import StoreError
 from fairground.errors import require
 from fairground.errors import require_within
-from fairground.spec.adaptation_spec import ALL
 from fairground.spec.adaptation_spec import AdaptationSpec
+from fairground.spec.adaptation_spec import Trains
 from fairground.spec.catalogue import OBJECTS
 from fairground.spec.catalogue import ROOMS
 from fairground.spec.catalogue import canonical
@@ -132,7 +132,6 @@ from fairground.spec.text_and_code import settings_as
 from fairground.spec.text_and_code import text_of_preset
 
 __all__ = [
-    "ALL",
     "AdaptationSpec",
     "BudgetSpec",
     "CAME_LATER",
@@ -189,6 +188,7 @@ __all__ = [
     "StudyJob",
     "StudySpec",
     "TrainingSpec",
+    "Trains",
     "UNSAID",
     "Unit",
     "UntilSettledSpec",

@@ -1,33 +1,27 @@
-"""One adaptation of a network: a head on cached features, then perhaps the last stages with it."""
+"""One adaptation of a network to data: a head fitted or trained on its frozen features, or all weights trained."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from fairground.spec import RunSpec, run_from_plain
 
-#: trains every stage of the trunk
-ALL = -1
+Trains = Literal["nothing", "head", "network"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptationSpec:
     """`run` says the data, the network, the head, the loss, the optimiser and the seed.
 
-    `steps` train the head alone on cached features of the frozen trunk. `depth_steps` then train the last `depth`
-    stages of the trunk (`ALL` of them) with the head, the trunk at the rate `depth_lr` and the head at a tenth of its
-    own.
+    The head is fitted to frozen features and, where `trains` is "head", trained on them for `steps`. Where it is
+    "network", all weights of the trunk are trained for `steps` on images with its features as embeddings, and the head
+    is fitted to the features afterwards. `published` is the share of the published weights in those that are used.
     """
 
     run: RunSpec
-    steps: int
-    depth: int = 0
-    depth_steps: int = 0
-    depth_lr: float = 0.0
-
-    @property
-    def is_trained(self) -> bool:
-        return self.steps + self.depth_steps > 0
+    trains: Trains = "nothing"
+    steps: int = 0
+    published: float = 0.0
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> "AdaptationSpec":

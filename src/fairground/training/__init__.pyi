@@ -11,16 +11,19 @@ from fairground.errors import StoreError
 from fairground.errors import require
 from fairground.errors import require_within
 from fairground.training.adaptation import ALWAYS
+from fairground.training.adaptation import Adaptation
 from fairground.training.adaptation import AdaptedModel
 from fairground.training.adaptation import BLOCK
 from fairground.training.adaptation import BLOCK_ON_DEVICE
 from fairground.training.adaptation import IGNORED
 from fairground.training.adaptation import IsTime
 from fairground.training.adaptation import KEPT_STARTS
+from fairground.training.adaptation import MOST_FITTED
 from fairground.training.adaptation import PER_CLASS
-from fairground.training.adaptation import STAGE_BATCH
 from fairground.training.adaptation import Tell
+from fairground.training.adaptation import WARMUP
 from fairground.training.adaptation import Workbench
+from fairground.training.adaptation import fit_head
 from fairground.training.adaptation import round_robin
 from fairground.training.assemble import Assembled
 from fairground.training.assemble import LoadedTable
@@ -151,6 +154,7 @@ from fairground.training.torchrun_group import shard_slice
 __all__ = [
     "ALONE",
     "ALWAYS",
+    "Adaptation",
     "AdaptedModel",
     "Assembled",
     "BATCH_NORMS",
@@ -192,6 +196,7 @@ __all__ = [
     "Loader",
     "MEASURES",
     "MOST_APART",
+    "MOST_FITTED",
     "N_NEIGHBOURS",
     "N_QUERIES",
     "Observation",
@@ -204,7 +209,6 @@ __all__ = [
     "ROWS",
     "SIDE",
     "SIGNS",
-    "STAGE_BATCH",
     "Schedule",
     "SealError",
     "SealedRows",
@@ -220,6 +224,7 @@ __all__ = [
     "Tell",
     "TorchrunGroup",
     "Training",
+    "WARMUP",
     "WatchedRun",
     "WeightAverage",
     "Workbench",
@@ -250,6 +255,7 @@ __all__ = [
     "evaluate_stored",
     "exploding_norms",
     "fingerprint_of",
+    "fit_head",
     "folder_of",
     "forked_streams",
     "from_bytes",

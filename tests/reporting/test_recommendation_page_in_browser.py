@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.quick_race import call, use_ticking, write_features
+from tests.commands.quick_search import call, use_ticking, write_features
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -1,0 +1,75 @@
+"""Which pretrained network, and which side of its images: the best on a sample of frozen features.
+
+Every network whose weights are on this machine and every side are candidates. Nothing is trained, so all classes to
+learn from judge: each image of the sample searches the others. A side is left out if the images that have to go
+through the network would take too much of the time.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from fairground.evaluation import evaluate_in_detail
+from fairground.recommendation.methods import Network
+from fairground.recommendation.request import FIRST, SIDES, Request
+from fairground.recommendation.time_budget import Budget
+from fairground.training import Workbench, view_of_rows
+from fairground.trunks._pretrained_weights import known_weights
+
+#: images of the sample, and images of each class that it needs
+SAMPLE, LEAST_PER_CLASS = 300, 4
+#: of the time, what all images that have to be embedded may take
+MOST_EMBEDDING = 0.45
+#: a cheaper side this close by rank is preferred
+CLOSE = 0.005
+
+
+def available_trunks() -> list[str]:
+    """Return the networks whose published weights are on this machine, that of the protocol first."""
+    found = dict.fromkeys(known.trunk for known in known_weights() if known.path)
+    return sorted(found, key=lambda trunk: trunk != FIRST)
+
+
+def candidates(request: Request) -> list[Network]:
+    """Return the networks to choose from, the cheapest first; what the user set is not chosen again."""
+    asked = {key.partition(".")[0] for key in request.base}
+    native = max(32, round(request.shorter_side / 32) * 32)
+    sides = [0] if "transform" in asked else sorted({*SIDES, *([native] if native < max(SIDES) else [])})
+    trunks = [""] if "trunk" in asked else available_trunks() or [FIRST]
+    return [
+        request.published(trunk, side) for trunk in trunks for side in (sides if trunk == trunks[0] else sides[-1:])
+    ]
+
+
+def choose_network(
+    request: Request, budget: Budget, device: torch.device, say: Callable[[str], None], tell: Callable[[str], None]
+) -> Network:
+    """Return the network and side that suit the images best."""
+    networks = candidates(request)
+    if len(networks) == 1:
+        say(f"The network is {networks[0].name}, as you asked.")
+        return networks[0]
+    found: dict[str, float] = {}
+    for network in networks:
+        if found and budget.left("network") <= 0:
+            break
+        tell(f"trying {network.name}")
+        bench = Workbench(request.frozen(network).spec(request.base, request.seed).run, device=device)
+        n_classes = len(np.unique(bench.table.labels[bench.seen]))
+        rows = bench.seen[: max(SAMPLE, LEAST_PER_CLASS * n_classes)]
+        begun = budget.used()
+        done = bench.embed(rows, is_time=lambda: not found or budget.left("network") > 0)
+        seconds = (budget.used() - begun) * (len(bench.seen) + 2 * bench.n_test) / max(1, len(done))
+        if found and (len(done) < len(rows) or seconds > MOST_EMBEDDING * budget.seconds):
+            tell(f"{network.name} is left out: too slow for the time")
+            break
+        embeddings = bench.features.evaluate(bench.table.images, done)
+        view = view_of_rows(bench.table, embeddings, done, normalise=True)
+        found[network.name] = request.rank(evaluate_in_detail(view, request.deciding).scores)
+    best = max(found.values())
+    chosen = next(one for one in networks if found.get(one.name, -1.0) >= best - CLOSE)
+    listed = ", ".join(f"{name} {100 * score:.1f}" for name, score in found.items())
+    how = f"mean of {' and '.join(request.deciding)} of frozen features on a sample, in per cent"
+    say(f"The network is {chosen.name} ({how}: {listed}).")
+    return chosen

@@ -1,0 +1,246 @@
+"""The search for the best method: from cheap to expensive, each step leaving an answer, until its time is used up.
+
+1. closed: the frozen network, plain and with heads in closed form, on all folds of classes
+2. try: trainings in the order of the portfolio, each on the first fold, measured after 25, 50, 100, ... steps
+3. confirm: the best on further folds, as long as the decision is open
+
+Formula
+    d_c(a, b) = rank of method a - rank of method b on validation class c, over the folds that both were measured on
+    a replaces b if mean(d) > sd(d) / sqrt(n): by more than one standard error, n classes
+    Methods challenge in this order: frozen, closed forms, heads, networks; within each the best by rank.
+
+Nothing here opens the test split, and no method is measured twice on a fold.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+import numpy as np
+import torch
+
+from fairground.errors import DivergedError
+from fairground.evaluation import EmbeddingView, evaluate_in_detail
+from fairground.recommendation.class_folds import ClassFolds
+from fairground.recommendation.methods import Method, after_training, closed_forms, trained_heads
+from fairground.recommendation.recommendation_folder import Measurement, Measurements
+from fairground.recommendation.request import Request
+from fairground.recommendation.time_budget import Budget, Phase, TimeUpError
+from fairground.training import torch_threads, view_of_rows
+from fairground.training.adaptation import Adaptation, Workbench
+
+#: a training is first measured after so many steps, then after each doubling
+FIRST_MARK = {"head": 30, "network": 20}
+#: fewer steps say nothing
+LEAST_STEPS = 8
+#: a training ends when its best was so many marks ago
+PATIENCE = 2
+#: of the time to try trainings, what one may take: the next ones are to have some
+MOST_OF_TRY = 0.6
+MOST_FOLDS = 12
+CORES = torch.get_num_threads()
+
+
+@dataclass
+class Search:
+    """`bench_of` returns the workbench of a method's network; `tell` hears what is being done."""
+
+    request: Request
+    budget: Budget
+    folds: ClassFolds
+    known: Measurements
+    bench_of: Callable[[Method], Workbench]
+    tell: Callable[[str], None]
+    news: Callable[[str], None] = lambda _: None
+    #: images per second through the frozen network
+    speed: float = 0.0
+    #: what was measured, by label, the frozen network first
+    entered: dict[str, Method] = field(default_factory=dict)
+    #: seconds per step of the last training of each kind
+    step_seconds: dict[str, float] = field(default_factory=dict)
+    #: validation embeddings of the last fold, by label, for thresholds
+    views: dict[str, EmbeddingView] = field(default_factory=dict)
+
+    def run(self, frozen: Method, portfolio: Sequence[Method]) -> None:
+        """Search until the time is used up or nothing is left to try; the frozen network is always measured."""
+        bench, rows = self.bench_of(frozen), self.folds.least_training_rows
+        width = bench.trunk.n_features
+        with suppress(TimeUpError):
+            for method in [frozen] if frozen.network.is_new else closed_forms(frozen, width, rows):
+                for fold in range(self.folds.n_folds):
+                    if method is not frozen:
+                        self.budget.check("closed")
+                    self._measure_closed(method, fold)
+        heads = [] if frozen.network.is_new else trained_heads(self.best(["nothing"]) or frozen, width, rows)
+        # Photographs have the network to train; without one, heads are all there is.
+        with suppress(TimeUpError):
+            for method in [*portfolio, *heads]:
+                self.budget.check("try")
+                share = self.budget.left("try") * (MOST_OF_TRY if method.trains == "network" else 1.0)
+                self._train(method, 0, self.budget.used() + share)
+        with suppress(TimeUpError):
+            for fold in range(1, MOST_FOLDS):
+                self._confirm(fold)
+
+    def rank(self, method: Method, folds: Iterable[int] | None = None) -> float:
+        """Return what methods are ranked by on some folds, all it was measured on by default."""
+        which = self.known.folds(method.label) if folds is None else list(folds)
+        values = [self.known.by_class(method.label, metric, which) for metric in self.request.deciding]
+        return float(np.mean([list(one.values()) for one in values])) if which else float("-inf")
+
+    def difference(self, a: Method, b: Method) -> tuple[float, float]:
+        """Return the mean of a - b over validation classes, and its standard error; infinite for one class."""
+        folds = sorted({*self.known.folds(a.label)} & {*self.known.folds(b.label)})
+        found = []
+        for metric in self.request.deciding:
+            of_a, of_b = (self.known.by_class(one.label, metric, folds) for one in (a, b))
+            found.append([of_a[label] - of_b[label] for label in of_a])
+        values = np.mean(found, axis=0)
+        n = len(values)
+        return (float(values.mean()), float(values.std(ddof=1) / np.sqrt(n))) if n > 1 else (0.0, float("inf"))
+
+    def best(self, kinds: Sequence[str]) -> Method | None:
+        """Return the best method of some kinds; of those on several folds, where there are any."""
+        some = [one for one in self.entered.values() if one.trains in kinds and self.known.folds(one.label)]
+        most = max((len(self.known.folds(one.label)) for one in some), default=0)
+        return max((one for one in some if len(self.known.folds(one.label)) == most), key=self.rank, default=None)
+
+    def chosen(self) -> Method:
+        found = next(iter(self.entered.values()))
+        for kind in ("nothing", "head", "network"):
+            challenger = self.best([kind])
+            if challenger is not None and challenger is not found:
+                mean, error = self.difference(challenger, found)
+                if mean > error:
+                    found = challenger
+        return found
+
+    def _confirm(self, fold: int) -> None:
+        """Measure the leaders on a further fold; `TimeUpError` where the decision is not open, or there is no time."""
+        frozen, chosen = next(iter(self.entered.values())), self.chosen()
+        rivals = [one for kind in ("nothing", "head", "network") if (one := self.best([kind])) and one is not chosen]
+        is_open = False
+        for rival in rivals:
+            mean, error = self.difference(chosen, rival)
+            is_open |= abs(mean) < 2 * error
+        if not is_open:
+            raise TimeUpError
+        for method in dict.fromkeys(one.label for one in (frozen, chosen, *rivals)):
+            one = self.entered[method]
+            if one.trains == "nothing":
+                self._measure_closed(one, fold)
+            elif one.steps * self.step_seconds.get(one.training, 0.0) < self.budget.left("confirm"):
+                self._train(one, fold, self.budget.used() + self.budget.left("confirm"), phase="confirm")
+            else:
+                raise TimeUpError
+
+    def _measure_closed(self, method: Method, fold: int) -> None:
+        self.entered.setdefault(method.label, method)
+        if (method.label, fold) in self.known:
+            return
+        self.tell(f"closed form: {method.name}")
+        begun, bench, (train, validation) = self.budget.used(), self.bench_of(method), self.folds.fold(fold)
+        with torch_threads(1):
+            adapted = bench.fit(method.spec(self.request.base, self.request.seed), train)
+            self._add(method, fold, adapted.embed(validation), validation, normalise=True, begun=begun)
+
+    def _train(self, method: Method, fold: int, until: float, phase: Phase = "try") -> None:
+        """Train on one fold and measure at marks and at the end; a method with steps is measured there alone."""
+        if phase == "try" and any(
+            of == fold and one.training == method.training for (_, of), one in self.known.items()
+        ):
+            self._enter_known(method)
+            return
+        spec, begun = method.spec(self.request.base, self.request.seed + fold), self.budget.used()
+        bench, (train, validation) = self.bench_of(method), self.folds.fold(fold)
+        mark, best, since_best = method.steps or FIRST_MARK[method.trains], float("-inf"), 0
+        with torch_threads(CORES if method.trains == "network" else 1):
+            training = Adaptation(bench, spec, train)
+            measuring = self._measuring_seconds(method, len(train) + len(validation))
+            started = self.budget.used()
+            while True:
+                self.tell(f"{method.name}: step {training.steps} of {mark}")
+                training.step()
+                step = (self.budget.used() - started) / training.steps
+                is_over = not method.steps and self.budget.used() + step + measuring > until
+                if training.steps < mark and not (is_over and training.steps >= LEAST_STEPS):
+                    if self.budget.left(phase) <= 0:
+                        self.news(f"{method.name} is left out: {LEAST_STEPS} steps do not fit the time.")
+                        return
+                    continue
+                self.step_seconds[method.training] = step
+                measured_at = self.budget.used()
+                ranks = self._measure_trained(training, method, fold, validation, begun)
+                measuring = self.budget.used() - measured_at
+                started += measuring
+                since_best = 0 if max(ranks) > best else since_best + 1
+                best = max(best, *ranks)
+                if method.steps or is_over or since_best >= PATIENCE:
+                    return
+                # Measuring is to take a third of the time at most.
+                mark = max(2 * mark, training.steps + round(2 * measuring / step))
+
+    def _measuring_seconds(self, method: Method, n_images: int) -> float:
+        """Return how long a measurement of a training should take: a network embeds all images twice."""
+        return (
+            2 * n_images / self.speed
+            if method.trains == "network" and not method.network.is_new and self.speed
+            else 0.5
+        )
+
+    def _measure_trained(
+        self, training: Adaptation, method: Method, fold: int, validation: np.ndarray, begun: float
+    ) -> list[float]:
+        """Measure a training where it is, with every head in closed form; return the ranks."""
+        trained = replace(method, steps=training.steps)
+        variants = after_training(trained) if method.trains == "network" and not method.head else [trained]
+        found = []
+        try:
+            for share, some in groupby(variants, lambda one: one.published):
+                methods, embeddings = list(some), training.embedded(validation, share)
+                made = [embeddings]
+                if method.trains == "network":
+                    parts = [one.spec(self.request.base, self.request.seed).run.head for one in methods]
+                    with torch.no_grad():
+                        made = [head.to(embeddings.device)(embeddings) for head in training.heads(parts, share)]
+                for one, result in zip(methods, made, strict=True):
+                    self._add(one, fold, result, validation, normalise=training.loss.on_sphere, begun=begun)
+                    found.append(self.rank(one, [fold]))
+        except DivergedError:
+            found.append(float("-inf"))
+        here = [one for one in self.entered.values() if (one.label, fold) in self.known]
+        best = max(here, key=lambda one: self.rank(one, [fold]))
+        if fold == 0 and self.rank(best, [0]) in found:
+            self.news(f"{best.title}, {trained.steps} steps: {self._scores(best)} on validation classes")
+        return found
+
+    def _scores(self, method: Method) -> str:
+        folds, by = self.known.folds(method.label), self.request.by
+        return f"{by} {100 * float(np.mean([*self.known.by_class(method.label, by, folds).values()])):.1f} %"
+
+    def _add(
+        self, method: Method, fold: int, embeddings: torch.Tensor, rows: np.ndarray, *, normalise: bool, begun: float
+    ) -> None:
+        if not bool(torch.isfinite(embeddings).all()):
+            raise DivergedError("the embeddings are not finite")
+        table = self.bench_of(method).table
+        view = view_of_rows(table, embeddings, rows, normalise=normalise)
+        found = evaluate_in_detail(view, self.request.metrics)
+        # A class of which every pair is left out says nothing.
+        values = {
+            metric: np.nan_to_num(of, nan=float(np.nanmean(of))).tolist() for metric, of in found.per_class.items()
+        }
+        classes = [int(name) for name in found.class_names]
+        self.entered[method.label], self.views[method.label] = method, view
+        self.known.add(
+            method.label, fold, Measurement(method.training, method.steps, classes, values, self.budget.used() - begun)
+        )
+
+    def _enter_known(self, method: Method) -> None:
+        """Enter what an earlier session measured of a training."""
+        for steps in {one.steps for one in self.known.values() if one.training == method.training}:
+            trained = replace(method, steps=steps)
+            for one in after_training(trained) if method.trains == "network" else [trained]:
+                if self.known.folds(one.label):
+                    self.entered[one.label] = one

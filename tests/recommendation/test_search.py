@@ -1,0 +1,152 @@
+"""The search: folds of classes, what replaces what, marks of a training, and what an earlier session measured."""
+
+import numpy as np
+import pytest
+
+from fairground.recommendation import search as search_module
+from fairground.recommendation.class_folds import ClassFolds
+from fairground.recommendation.methods import Method, Network, closed_forms, plain, trained_heads, trained_networks
+from fairground.recommendation.recommendation_folder import Measurement, Measurements
+from fairground.recommendation.request import Request
+from fairground.recommendation.search import Search
+from fairground.spec import load_run
+from fairground.training.adaptation import Workbench
+from tests.commands.quick_search import ticking, write_features
+
+FEATURES = Network(name="", protocol="features")
+FROZEN = plain("raw features", FEATURES)
+CLOSED = Method(name="closed", network=FEATURES)
+TRAINED = Method(name="trained", network=FEATURES, trains="network", steps=20)
+
+
+def folds(n_classes, per_class=3, seed=0):
+    labels = np.repeat(np.arange(n_classes), per_class)
+    return ClassFolds(rows=np.arange(len(labels)) + 100, labels=labels, seed=seed)
+
+
+@pytest.mark.parametrize(("n_classes", "expected"), [(4, 2), (10, 2), (12, 3), (18, 4), (300, 4)])
+def test_folds_have_four_classes_or_more_where_there_are_enough(n_classes, expected):
+    assert folds(n_classes).n_folds == expected
+
+
+def test_every_class_validates_once_a_round_and_never_trains_in_its_fold():
+    made = folds(10)
+    for turn in range(3):
+        held = []
+        for place in range(made.n_folds):
+            train, validation = made.fold(turn * made.n_folds + place)
+            assert not set((train - 100) // 3) & set((validation - 100) // 3)
+            assert sorted([*train, *validation]) == list(range(100, 130))
+            assert len(train) >= made.least_training_rows
+            held += ((validation - 100) // 3).tolist()
+        assert sorted(held) == sorted(list(range(10)) * 3)
+
+
+def test_classes_of_one_row_only_train():
+    made = ClassFolds(rows=np.arange(7), labels=np.array([0, 0, 1, 1, 2, 2, 3]), seed=0)
+    assert made.classes.tolist() == [0, 1, 2]
+    assert all(6 in made.fold(number)[0] for number in range(made.n_folds))
+
+
+def searched(tmp_path, budget, *, known=None, **data):
+    """Return a search over made features that has not begun."""
+    base = {"data.path": str(write_features(tmp_path / "made.npz", **data)), "split": "random_halves"}
+    bench = Workbench(load_run(protocol="features", overrides=base))
+    made = ClassFolds(rows=bench.seen, labels=bench.table.labels[bench.seen], seed=0)
+    request = Request(title="made", base=base, by="recall@1")
+    return Search(request, budget, made, Measurements() if known is None else known, lambda _: bench, lambda _: None)
+
+
+def measured(values, *, n_folds=1):
+    """Return a search that knows so much of each method: by hand, a score per class and fold."""
+    found = Search(Request(title="", base={}), ticking(1.0, tick=0.0), folds(8), Measurements(), None, None)
+    for method, scores in values:
+        found.entered[method.label] = method
+        for fold in range(n_folds):
+            of = dict.fromkeys(("recall@1", "map@r"), scores)
+            found.known.add(method.label, fold, Measurement(method.training, method.steps, range(len(scores)), of, 1.0))
+    return found
+
+
+def test_a_difference_and_its_standard_error_by_hand():
+    found = measured([(FROZEN, [0.1, 0.2, 0.3, 0.4]), (CLOSED, [0.2, 0.4, 0.4, 0.4])])
+    mean, error = found.difference(CLOSED, FROZEN)
+    # differences 0.1, 0.2, 0.1, 0: mean 0.1, variance 0.02 / 3
+    assert mean == pytest.approx(0.1)
+    assert error == pytest.approx((0.02 / 3 / 4) ** 0.5)
+
+
+@pytest.mark.parametrize(
+    ("closed", "trained", "expected"),
+    [
+        ([0.5, 0.5, 0.5, 0.5], [0.5, 0.5, 0.5, 0.5], FROZEN),
+        ([0.6, 0.6, 0.6, 0.6], [0.5, 0.5, 0.5, 0.5], CLOSED),
+        ([0.6, 0.6, 0.6, 0.6], [0.7, 0.7, 0.7, 0.7], TRAINED),
+        # Better in the mean, but by less than one standard error: 0.025 against 0.085.
+        ([0.6, 0.6, 0.6, 0.6], [0.4, 0.7, 0.8, 0.6], CLOSED),
+    ],
+)
+def test_a_method_replaces_another_by_more_than_one_standard_error(closed, trained, expected):
+    found = measured([(FROZEN, [0.5] * 4), (CLOSED, closed), (TRAINED, trained)])
+    assert found.chosen().label == expected.label
+
+
+def test_a_method_on_more_folds_is_preferred_to_one_on_fewer():
+    found = measured([(FROZEN, [0.5] * 4), (CLOSED, [0.6] * 4)], n_folds=2)
+    lucky = Method(name="lucky", network=FEATURES)
+    found.entered[lucky.label] = lucky
+    found.known.add(
+        lucky.label, 0, Measurement("lucky", 0, range(4), dict.fromkeys(("recall@1", "map@r"), [0.9] * 4), 1.0)
+    )
+    assert found.best(["nothing"]).label == CLOSED.label
+
+
+def test_closed_forms_are_measured_on_all_folds_and_heads_at_doubling_marks(tmp_path):
+    found = searched(tmp_path, ticking(30.0, tick=0.01))
+    found.run(FROZEN, [])
+    by_kind = {kind: [one for one in found.entered.values() if one.trains == kind] for kind in ("nothing", "head")}
+    assert next(iter(found.entered.values())) == FROZEN
+    assert all(len(found.known.folds(one.label)) >= found.folds.n_folds for one in by_kind["nothing"])
+    steps = sorted({one.steps for one in by_kind["head"]})
+    assert steps[:2] == [30, 60]
+    values = found.known[FROZEN.label, 0]
+    assert len(values.classes) == len(values.values["map@r"]) == found.folds.n_per_fold
+
+
+def test_what_an_earlier_session_measured_is_not_measured_again(tmp_path, monkeypatch):
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    first = searched(tmp_path, ticking(20.0, tick=0.01), known=Measurements(folder, scope="a"))
+    first.run(FROZEN, [])
+    with (folder / "measurements.jsonl").open("a") as file:
+        file.write('\n{"scope": "a", "method"')  # half a line, as a kill leaves it
+    known = Measurements(folder, scope="a")
+    assert known.keys() == first.known.keys()
+    assert Measurements(folder, scope="other") == {}
+    again = searched(tmp_path, ticking(20.0, tick=0.01), known=known)
+    monkeypatch.setattr(search_module.Search, "_measure_trained", lambda *_: pytest.fail("measured again"))
+    again.budget.seconds = 1e-9
+    again.run(FROZEN, [])
+    assert FROZEN.label in again.entered
+
+
+def test_a_training_that_does_not_fit_is_left_out_with_a_sentence(tmp_path):
+    said = []
+    found = searched(tmp_path, ticking(2.0, tick=0.3))
+    found.news = said.append
+    found._train(trained_heads(FROZEN, 16, 40)[0], 0, 0.0)
+    assert any("is left out: 8 steps do not fit the time" in one for one in said)
+
+
+def test_names_are_for_people_and_labels_tell_methods_apart():
+    network = Network(name="efficientnet_lite0 at 224 pixels", protocol="photographs")
+    frozen = plain("frozen network", network)
+    simple = closed_forms(frozen, 1280, 90)
+    assert [one.title for one in simple[:2]] == ["frozen network", "frozen network with PLDA"]
+    tuned = trained_networks(network)
+    assert tuned[0].title == "fine-tuned network (SupCon)"
+    heads = trained_heads(simple[1], 1280, 300)
+    for some in (simple, tuned, heads):
+        assert len({one.label for one in some}) == len(some)
+    spec = heads[0].spec({"data.root": "x", "data": "folder"}, 5)
+    assert (spec.trains, spec.run.seed, spec.run.optimiser.lr, spec.run.head.name) == ("head", 5, 3e-4, "plda")
