@@ -82,8 +82,8 @@ def test_the_page_shows_all_three_and_says_what_the_rest_is_over(tmp_path):
 @pytest.mark.parametrize(
     ("damage", "why"),
     [
-        (lambda folder: folder.queries.unlink(), "has no scores per query"),
-        (lambda folder: write_arrays(folder.queries, {"class_sizes": SIZES}), "has no per_class/map@r in queries.npz"),
+        (lambda folder: folder.queries.unlink(), "has no scores per class of map@r"),
+        (lambda folder: write_arrays(folder.queries, {"class_sizes": SIZES}), "has no scores per class of map@r"),
         (
             lambda folder: write_arrays(
                 folder.queries, {"class_sizes": SIZES, "per_class/map@r": np.full(len(SIZES), 0.1)}

@@ -64,7 +64,6 @@ from fairground.reporting.figure import PRECISION_AT_1
 from fairground.reporting.figure import RANKINGS
 from fairground.reporting.figure import ReportFigure
 from fairground.reporting.figure import WIDTH
-from fairground.reporting.figure import arrays_in
 from fairground.reporting.figure import axis_of
 from fairground.reporting.figure import count
 from fairground.reporting.figure import factor_of
@@ -118,6 +117,7 @@ from fairground.reporting.result_table import marks_of
 from fairground.reporting.run_set import Method
 from fairground.reporting.run_set import RunSet
 from fairground.reporting.run_set import SectionKey
+from fairground.reporting.run_set import arrays_in
 from fairground.reporting.run_set import collected
 from fairground.reporting.run_set import labels_of
 from fairground.reporting.run_set import leave_out
@@ -149,7 +149,6 @@ from fairground.reporting.table_formats import markdown
 from fairground.reporting.table_formats import text_table
 from fairground.reporting.tables_over_datasets import OverTables
 from fairground.reporting.tables_over_datasets import over_tables
-from fairground.reporting.tables_over_datasets import over_tables_if_any
 from fairground.reporting.values_file import MAX_METHODS
 from fairground.reporting.values_file import NEEDED
 from fairground.reporting.values_file import OPTIONAL
@@ -264,7 +263,6 @@ __all__ = [
     "methods_of",
     "notes_of",
     "over_tables",
-    "over_tables_if_any",
     "page_text",
     "pairs_to_read",
     "panels",

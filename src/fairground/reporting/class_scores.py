@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairground.comparison import DataError, Generality, InputError, fold_groups, generality_of, require, seed_of
-from fairground.records import RunFolder, RunRecord, array_names, grouped, read_arrays
-from fairground.reporting import Method, leave_out
+from fairground.comparison import Generality, InputError, fold_groups, generality_of, require, seed_of
+from fairground.records import RunFolder, RunRecord, grouped
+from fairground.reporting import Method, arrays_in
 
 #: largest deviation of a weighted mean of class scores from the record's score
 _ROUNDING = 1e-6
@@ -60,19 +60,10 @@ class ClassScores:
     def _read(self, record: RunRecord, metric: str) -> tuple[np.ndarray, np.ndarray]:
         """Return a run's means per class and the weights of the classes; refuse where it has none."""
         folder, score = self.folders.get(record.name), record.score(metric)
-        if folder is None or not folder.queries.is_file():
-            raise InputError(f"run {record.name} has no scores per query")
-        names = ["class_sizes", f"per_class/{metric}"]
-        try:
-            lacking = [name for name in names if name not in array_names(folder.queries)]
-            arrays = {} if lacking else read_arrays(folder.queries, names)
-        except DataError as error:
-            leave_out(error)
-            raise
-        require(not lacking, f"run {record.name} has no {' and no '.join(lacking)} in {folder.queries.name}")
-        sizes, means = (arrays[name].astype(float) for name in names)
-        is_whole = sizes.shape == means.shape and sizes.sum() > 0
-        require(is_whole, f"run {record.name} has no score per class of {metric}")
+        arrays = None if folder is None else arrays_in(folder.queries, ["class_sizes", f"per_class/{metric}"])
+        if arrays is None:
+            raise InputError(f"run {record.name} has no scores per class of {metric}")
+        sizes, means = (array.astype(float) for array in arrays)
         means = np.where(sizes > 0, means, 0.0)
         for weights in (sizes, (sizes > 0).astype(float)):
             # The record's score is the mean over queries or over classes.

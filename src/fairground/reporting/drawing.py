@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fairground.files import write_atomically
-from fairground.reporting import require, shorten, squeeze
+from fairground.reporting import shorten, squeeze
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -347,9 +347,7 @@ def svg_for_page(draw: Draw, size: Size, *, prefix: str, description: str) -> st
 
 
 def write_figure(draw: Draw, size: Size, out: Path) -> Path:
-    kind = out.suffix.lower().removeprefix(".")
-    require(kind in ("png", "svg", "pdf"), f"a figure must be a png, svg or pdf file; got '{out.name}'")
-    write_atomically(out, _render(draw, size, LIGHT, kind, salt=out.stem))
+    write_atomically(out, _render(draw, size, LIGHT, out.suffix.removeprefix("."), salt=out.stem))
     return out
 
 

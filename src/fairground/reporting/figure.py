@@ -14,14 +14,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fairground.comparison import Interval
-from fairground.records import RunRecord, array_names, read_arrays
+from fairground.records import RunRecord
 from fairground.reporting import ResultTable, clean, figures, heading, shorten, unit
 from fairground.reporting.drawing import Draw, Size, series_of, svg_for_page, write_figure
-from fairground.reporting.run_set import Method, RunSet, SectionKey, leave_out
-from fairground.spec import DataError, is_share
+from fairground.reporting.run_set import Method, RunSet, SectionKey
+from fairground.spec import is_share
 from fairground.spec.study_spec import Kind
 
 if TYPE_CHECKING:
@@ -186,18 +184,6 @@ def side_of(found: Interval) -> str:
     if found.low is None or found.high is None or found.low <= 0 <= found.high:
         return "not settled"
     return "higher" if found.low > 0 else "lower"
-
-
-def arrays_in(path: Path, names: Sequence[str]) -> tuple[np.ndarray, ...] | None:
-    """Return arrays of a run's file; None where it lacks them, or is unreadable, which the page says."""
-    try:
-        if not path.is_file() or not set(names) <= set(array_names(path)):
-            return None
-        arrays = read_arrays(path, names)
-    except DataError as error:
-        leave_out(error)
-        return None
-    return tuple(arrays[name] for name in names)
 
 
 def count(n: int, noun: str) -> str:

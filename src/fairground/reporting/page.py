@@ -1,6 +1,7 @@
 """One self-contained page: for each data set and protocol the question, the headline, and all that it rests on."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from fairground.comparison import COMPARED, Generality, is_under
 from fairground.files import read_json
 from fairground.papers import compare_with_published, ensemble_protocol, repeats_of
-from fairground.records import RunRecord, one_of_each_spec
+from fairground.records import RunRecord, grouped, one_of_each_spec
 from fairground.reporting import ClassScores, caption, confidence_of, panels, read_gallery, sentences, write_figure
 from fairground.reporting.figure import FigureInputs, figures_of
 from fairground.reporting.figures.embedding_map import maps_of
@@ -17,7 +18,7 @@ from fairground.reporting.headings_and_units import clean, duration, shorten
 from fairground.reporting.page_templates import render, write_page
 from fairground.reporting.result_table import UNFAIR, ResultTable
 from fairground.reporting.run_set import Method, RunSet, SectionKey, collected, leave_out
-from fairground.reporting.tables_over_datasets import OverTables, over_tables_if_any
+from fairground.reporting.tables_over_datasets import OverTables, over_tables
 from fairground.spec import DataError, InputError, flatten, require, shared
 
 #: galleries beyond this many characters are left out, and the page says so
@@ -160,11 +161,10 @@ def _generality(inputs: FigureInputs) -> Generality | None:
 
 def _labels(repeats: Iterable[Sequence[RunRecord]], table: ResultTable) -> dict[str, str]:
     """Return each run's method by the name of the run, also of runs whose folds were averaged."""
-    known = {record.name: row.label for row in (*table.rows, *table.imported) for record in row.records}
-    found = {record.name: row.label for row in table.imported for record in row.records}
+    found = {record.name: row.label for row in (*table.rows, *table.imported) for record in row.records}
     for group in repeats:
-        label = next((known[run.name] for run in group if run.name in known), "?")
-        found |= {run.name: known.get(run.name, label) for run in group}
+        label = next((found[run.name] for run in group if run.name in found), "?")
+        found |= {run.name: found.get(run.name, label) for run in group}
     return found
 
 
@@ -185,7 +185,10 @@ def _card(flat: Sequence[Mapping[str, str]]) -> dict[str, str]:
 def _over_sections(sections: Sequence[Mapping[str, Any]]) -> OverTables | None:
     single = [section for section in sections if section["models"] != "concatenated" and section["table"].rows]
     is_fair = all(section["confidence"] is not None and section["table"].is_fair for section in single)
-    return over_tables_if_any([(section["dataset"], section["table"]) for section in single]) if is_fair else None
+    tables = {section["dataset"]: section["table"] for section in single}
+    with suppress(InputError):  # too little in common, and each data set has its own section anyway
+        return over_tables(tables) if is_fair and len(tables) == len(single) else None
+    return None
 
 
 def _run_galleries(sections: Sequence[Mapping[str, Any]], runs: RunSet) -> tuple[list[dict[str, Any]], int]:
@@ -227,9 +230,8 @@ def _counts(records: Sequence[RunRecord], rows: Sequence[Method], noun: str) -> 
 
 
 def _versions(records: Sequence[RunRecord]) -> dict[str, str]:
-    found: dict[str, dict[str, None]] = {}
-    for origin in (record.provenance for record in records if not record.is_imported):
-        versions = {
+    every = (
+        {
             "fairground": origin.fairground,
             **origin.packages,
             "machine": origin.hardware,
@@ -238,8 +240,9 @@ def _versions(records: Sequence[RunRecord]) -> dict[str, str]:
             "data fingerprint": origin.data_fingerprint,
             "split fingerprint": origin.split_fingerprint,
         }
-        for key, value in versions.items():
-            found.setdefault(key, {})[value] = None
+        for origin in (record.provenance for record in records if not record.is_imported)
+    )
+    found = grouped(dict.fromkeys(item for versions in every for item in versions.items()))
     return {key: " / ".join(dict.fromkeys(shorten(value, 120) for value in values)) for key, values in found.items()}
 
 

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING
 from fairground import papers, reporting
 from fairground.comparison import join_folds, seed_of
 from fairground.records import RunFolder, RunRecord, SplitName, folder_names, grouped, one_of_each_spec
-from fairground.spec import DamageWarning, FairgroundError, StudySpec, data_name, differing, flatten
+from fairground.records.arrays import array_names, read_arrays
+from fairground.spec import DamageWarning, DataError, FairgroundError, StudySpec, data_name, differing, flatten
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from fairground.reporting import ResultTable, TableCell
     from fairground.studies import Trial
 
@@ -105,6 +108,18 @@ def leave_out(error: FairgroundError) -> None:
     if sentence not in found:
         DamageWarning.warn(sentence)
         found.append(sentence)
+
+
+def arrays_in(path: Path, names: Sequence[str]) -> "tuple[np.ndarray, ...] | None":
+    """Return arrays of a run's file; None where it lacks them, or is unreadable, which the page says."""
+    try:
+        if not path.is_file() or not set(names) <= set(array_names(path)):
+            return None
+        arrays = read_arrays(path, names)
+    except DataError as error:
+        leave_out(error)
+        return None
+    return tuple(arrays[name] for name in names)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,17 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairground import reporting, studies
-from fairground.comparison import Interval, seed_of
+from fairground.comparison import InputError, Interval, require, seed_of
 from fairground.records import RunRecord, Store, grouped
-from fairground.reporting import (
-    InputError,
-    RunSet,
-    SectionKey,
-    require,
-    section_key,
-    table_formats,
-    with_ensembles_apart,
-)
+from fairground.reporting import RunSet, SectionKey, section_key, table_formats, with_ensembles_apart
 from fairground.spec import StudySpec, canonical_json, declared_metric, load_study, study_names, without_fold
 
 if TYPE_CHECKING:

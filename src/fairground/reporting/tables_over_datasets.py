@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ from fairground.comparison import LEVEL, OverDatasets
 from fairground.comparison.over_datasets import over_datasets
 from fairground.reporting import ResultTable, heading, indented, plain_pair, sentence, shorten, show, unit, values_file
 from fairground.reporting.table_formats import text_table
-from fairground.spec import InputError, goodness, in_unit, require
+from fairground.spec import goodness, in_unit, require
 
 if TYPE_CHECKING:
     from fairground.reporting.figure import ReportFigure
@@ -127,11 +126,3 @@ def over_tables(tables: Mapping[str, ResultTable], *, level: float = LEVEL, marg
     return OverTables(
         found=found, metric=metric, left_out=tuple(label for label in labels if label not in common), tables=tables
     )
-
-
-def over_tables_if_any(tables: Sequence[tuple[str, ResultTable]]) -> OverTables | None:
-    """Compare the tables of a page over data sets; None where they have too little in common."""
-    by_dataset = dict(tables)
-    with suppress(InputError):  # each data set has its own section anyway
-        return over_tables(by_dataset) if len(by_dataset) == len(tables) else None
-    return None
