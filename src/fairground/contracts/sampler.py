@@ -50,6 +50,9 @@ class BatchSampler(Part, Sampler[list[int]], ABC):
     needs_embeddings: ClassVar[bool] = False
     #: whether it draws from torch's global stream, so that nothing may draw beside it
     draws_globally: ClassVar[bool] = False
+    batch_size: int
+    #: the number of batches in one natural pass over the split
+    n_batches: int
     _seed: int = 0
     _plan: torch.Tensor | None = None
     _n_dealt: int = 0
@@ -59,16 +62,7 @@ class BatchSampler(Part, Sampler[list[int]], ABC):
     def __init__(self, *, batch_size: int, seed: int = 0) -> None:
         require(batch_size >= 1, f"the batch size must be at least 1; got {batch_size}")
         require(seed >= 0, f"a sampler's seed must be 0 or more; got {seed}")
-        self._batch_size, self._seed = batch_size, seed
-
-    @property
-    def batch_size(self) -> int:
-        return self._batch_size
-
-    @property
-    @abstractmethod
-    def n_batches(self) -> int:
-        """The number of batches in one natural pass over the split."""
+        self.batch_size, self._seed = batch_size, seed
 
     @abstractmethod
     def plan(self, generator: torch.Generator) -> torch.Tensor:

@@ -88,7 +88,9 @@ class EmbeddingView:
         self.normalise = normalise
         self.is_raw = distance == "euclidean" and not normalise
         self.query_rows = checked_arrays.row_numbers(query_rows, len(self.embeddings))
+        self.n_rows = len(self.embeddings)
         self._query_numbers = np.arange(self.n_rows) if self.query_rows is None else self.query_rows
+        self.n_queries = len(self._query_numbers)
         self.n_clusters, self.seed, self.clustering_seeds = n_clusters, seed, clustering_seeds
         self.threads = threads if threads is not None else min(torch.get_num_threads(), os.cpu_count() or 1)
         self.block = block or LIMIT
@@ -97,14 +99,6 @@ class EmbeddingView:
         self._labels, self._relevance = (labels, reference_labels), relevance
         self._groups = (groups, reference_groups, group_rule)
         self._kept: ranks.Ranked | None = None
-
-    @property
-    def n_rows(self) -> int:
-        return len(self.embeddings)
-
-    @property
-    def n_queries(self) -> int:
-        return len(self._query_numbers)
 
     @cached_property
     def classes(self) -> checked_arrays.Coded | None:

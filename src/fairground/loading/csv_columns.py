@@ -27,13 +27,9 @@ class Columns:
     """The columns of one file, as text; `names` in the file's order. Missing values are empty."""
 
     def __init__(self, path: Path, columns: dict[str, list[str]]) -> None:
-        self.path, self._columns = path, columns
+        self.path, self._columns, self.names = path, columns, list(columns)
         self.n_rows = len(next(iter(columns.values()), []))
         require(self.n_rows > 0, f"{path} has no rows", DataError)
-
-    @property
-    def names(self) -> list[str]:
-        return list(self._columns)
 
     def pick(self, *names: str) -> str | None:
         """Return the first of several names that the file has; refuse a file that has two of them."""

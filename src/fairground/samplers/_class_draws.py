@@ -77,17 +77,14 @@ class ClassSampler(BatchSampler):
         super().__init__(batch_size=batch_size, seed=seed)
         self._classes = ClassRows(label_tensor(labels))
         self._per_class = per_class
-
-    @property
-    def n_batches(self) -> int:
-        return max(1, len(self._classes.rows) // self._batch_size)
+        self.n_batches = max(1, len(self._classes.rows) // self.batch_size)
 
     def notes(self) -> tuple[str, ...]:
         return self._classes.filled_up(self._per_class)
 
     def class_slots(self, *, distinct: bool) -> int:
         """Return how many classes make a batch; refuse a batch that cannot be cut so, or too few `distinct` classes."""
-        size, m, n_classes = self._batch_size, self._per_class, self._classes.n_classes
+        size, m, n_classes = self.batch_size, self._per_class, self._classes.n_classes
         require(m >= 1, f"sampler.per_class must be at least 1; got {m}")
         require(size % m == 0, f"sampler.per_class must divide the batch size of {size}; got {m}")
         fitting = next(k for k in range(-(-size // n_classes), size + 1) if size % k == 0)

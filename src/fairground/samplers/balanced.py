@@ -33,11 +33,8 @@ class BalancedSampler(ClassSampler):
         self._order: torch.Tensor | None = None
         self._round = 0
         self._left_over = self._classes.rows.new_empty(0, per_class)
-
-    @property
-    def n_batches(self) -> int:
         n_rounds = -(-int(self._classes.sizes.max()) // self._per_class)
-        return -(-n_rounds * self._classes.n_classes // self._n_slots)
+        self.n_batches = -(-n_rounds * self._classes.n_classes // self._n_slots)
 
     def start_epoch(self, generator: torch.Generator) -> None:
         super().start_epoch(generator)

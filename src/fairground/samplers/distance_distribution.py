@@ -50,8 +50,8 @@ class DistanceDistributionSampler(EmbeddedSampler):
         super().__init__(**bank)
         require(candidates >= 1, f"sampler.candidates must be at least 1; got {candidates}")
         require(bins >= 2, f"sampler.bins must be at least 2; got {bins}")
-        refusal = f"a batch of {self._batch_size} has no distances to match: the batch size must be at least 2"
-        require(self._batch_size >= 2, refusal)
+        refusal = f"a batch of {self.batch_size} has no distances to match: the batch size must be at least 2"
+        require(self.batch_size >= 2, refusal)
         self.class_slots(distinct=not replace_classes)
         self._n_candidates, self._n_bins = candidates, bins
         self._cost, self._replace_classes = cost, replace_classes

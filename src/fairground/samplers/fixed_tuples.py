@@ -40,16 +40,13 @@ class FixedTuplesSampler(BatchSampler):
         refusal = f"'{file}' must list rows in 0..{len(labels) - 1}, the training split; got {lowest}..{highest}"
         require(lowest >= 0 and highest < len(labels), refusal, DataError)
         self._tuples, self._shuffle = torch.from_numpy(tuples).to(labels.device), shuffle
-
-    @property
-    def n_batches(self) -> int:
-        return self._tuples.numel() // self._batch_size
+        self.n_batches = self._tuples.numel() // self.batch_size
 
     def plan(self, generator: torch.Generator) -> torch.Tensor:
         tuples = self._tuples
         if self._shuffle:
             tuples = tuples[torch.randperm(len(tuples), generator=generator, device=generator.device)]
-        return tuples.flatten()[: self.n_batches * self._batch_size].view(self.n_batches, self._batch_size)
+        return tuples.flatten()[: self.n_batches * self.batch_size].view(self.n_batches, self.batch_size)
 
 
 def _read(path: Path) -> np.ndarray:

@@ -29,8 +29,8 @@ class FrechetSampler(EmbeddedSampler):
     def __init__(self, *, candidates: int = 10, replace_classes: bool = False, **bank: Any) -> None:
         super().__init__(**bank)
         require(candidates >= 1, f"sampler.candidates must be at least 1; got {candidates}")
-        refusal = f"a batch of {self._batch_size} has no covariance: the batch size must be at least 2"
-        require(self._batch_size >= 2, refusal)
+        refusal = f"a batch of {self.batch_size} has no covariance: the batch size must be at least 2"
+        require(self.batch_size >= 2, refusal)
         self.class_slots(distinct=not replace_classes)
         self._n_candidates, self._replace_classes = candidates, replace_classes
 

@@ -57,7 +57,7 @@ class HierarchicalSampler(ClassSampler):
         drawn = draw_distinct_rows(self._supers.n_classes, self._super_per_batch, n_planned, generator)
         classes = self._supers.draw(drawn.flatten(), self._n_slots // self._super_per_batch, generator)
         rows = self._classes.draw(classes.flatten(), self._per_class, generator)
-        return rows.view(n_planned, self._batch_size)
+        return rows.view(n_planned, self.batch_size)
 
     def notes(self) -> tuple[str, ...]:
         needed = self._n_slots // self._super_per_batch

@@ -48,12 +48,12 @@ class MPerClassSampler(ClassSampler):
     def plan(self, generator: torch.Generator) -> torch.Tensor:
         n_classes, m = self._classes.n_classes, self._per_class
         if not self._straddle:
-            size = (min(BLOCK, self.n_batches), self._batch_size)
-            drawn = draw_distinct_rows(n_classes, self._batch_size // m, size[0], generator)
+            size = (min(BLOCK, self.n_batches), self.batch_size)
+            drawn = draw_distinct_rows(n_classes, self.batch_size // m, size[0], generator)
             return self._classes.draw(drawn.flatten(), m, generator).view(size)
         # Whole passes up to the length or, where one pass is longer, as much of it; but never less than a batch.
-        n_passes = max(self._list_length // (n_classes * m), -(-self._batch_size // (n_classes * m)))
+        n_passes = max(self._list_length // (n_classes * m), -(-self.batch_size // (n_classes * m)))
         passes = [torch.randperm(n_classes, generator=generator, device=generator.device) for _ in range(n_passes)]
         entries = self._classes.draw(torch.cat(passes), m, generator).flatten()[: self._list_length]
-        n_planned = len(entries) // self._batch_size
-        return entries[: n_planned * self._batch_size].view(n_planned, self._batch_size)
+        n_planned = len(entries) // self.batch_size
+        return entries[: n_planned * self.batch_size].view(n_planned, self.batch_size)

@@ -47,7 +47,7 @@ class PerClassSampler(ClassSampler):
         else:
             drawn = draw_distinct_rows(n_classes, self._n_slots, n_planned, generator)
         rows = self._classes.draw(drawn.flatten(), self._per_class, generator, replace=self._replace_samples)
-        return rows.view(n_planned, self._batch_size)
+        return rows.view(n_planned, self.batch_size)
 
     def notes(self) -> tuple[str, ...]:
         return () if self._replace_samples else self._classes.filled_up(self._per_class)

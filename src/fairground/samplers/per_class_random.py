@@ -36,7 +36,7 @@ class PerClassRandomSampler(ClassSampler):
         self._uniform_over = uniform_over
 
     def plan(self, generator: torch.Generator) -> torch.Tensor:
-        n_planned, n_random = min(BLOCK, self.n_batches), self._batch_size - 1
+        n_planned, n_random = min(BLOCK, self.n_batches), self.batch_size - 1
         if self._uniform_over == "samples":
             rows = draw_distinct_rows(len(self._classes.rows), n_random, n_planned, generator)
         else:

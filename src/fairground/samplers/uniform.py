@@ -25,14 +25,11 @@ class UniformSampler(BatchSampler):
         refusal = f"a batch of {batch_size} different images needs as many; the training split has {len(labels)}"
         require(has_enough, f"{refusal}. Lower the batch size or set sampler.replace", DataError)
         self._n_rows, self._replace = len(labels), replace
-
-    @property
-    def n_batches(self) -> int:
-        return max(1, self._n_rows // self._batch_size)
+        self.n_batches = max(1, self._n_rows // self.batch_size)
 
     def plan(self, generator: torch.Generator) -> torch.Tensor:
-        size = (self.n_batches, self._batch_size)
+        size = (self.n_batches, self.batch_size)
         if self._replace:
             return torch.randint(self._n_rows, size, generator=generator, device=generator.device)
         shuffled = torch.randperm(self._n_rows, generator=generator, device=generator.device)
-        return shuffled[: self.n_batches * self._batch_size].view(size)
+        return shuffled[: self.n_batches * self.batch_size].view(size)

@@ -15,8 +15,8 @@ import torch
 from fairground.evaluation.embed import embed
 from fairground.evaluation.metric_scores import metric_named
 from fairground.records import BatchTrained, Clock, EpochEnded, EpochRow, Finding, Listener, MeasuringStarted, Note
-from fairground.spec import DivergedError, RunSpec
-from fairground.training import Assembled, Checkpoints, Doctor, History, ProcessGroup, Schedule, Snapshot, start_head
+from fairground.spec import DivergedError
+from fairground.training import Assembled, Checkpoints, Doctor, History, Schedule, Snapshot, start_head
 from fairground.training.device import peak_device_memory, set_streams, stream_states
 from fairground.training.evaluate_run import analyse_train, measure
 
@@ -73,7 +73,7 @@ class Training:
     is_watched: bool = True
 
     def __post_init__(self) -> None:
-        self.spec: RunSpec = self.parts.spec
+        self.spec, self.group = self.parts.spec, self.parts.stepper.group
         self.doctor = Doctor(self.parts, self.listen) if self.is_watched else None
         self.select_by = metric_named(self.spec.evaluation.select_by)
         self.schedule = Schedule(self.spec, self.parts.stepper.optimiser, self.parts.model, self.parts.n_batches)
@@ -201,10 +201,6 @@ class Training:
 
     def peak_device_memory(self) -> int:
         return max(self.progress.peak_device_memory, peak_device_memory(self.parts.device))
-
-    @property
-    def group(self) -> ProcessGroup:
-        return self.parts.stepper.group
 
     def embed(self, rows: np.ndarray) -> torch.Tensor:
         parts = self.parts

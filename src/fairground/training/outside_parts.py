@@ -106,11 +106,7 @@ class ExternalSampler(BatchSampler):
         super().__init__(batch_size=batch_size)
         require(hasattr(sampler, "__len__"), f"sampler {_called(sampler)} must have a length: batches or rows per pass")
         self.sampler, self._n_rows = sampler, n_rows
-        self._n_batches = len(self.plan(torch.Generator().manual_seed(0)))
-
-    @property
-    def n_batches(self) -> int:
-        return self._n_batches
+        self.n_batches = len(self.plan(torch.Generator().manual_seed(0)))
 
     def plan(self, generator: torch.Generator) -> Tensor:
         """Return the batches of one pass; an incomplete last one is dropped."""

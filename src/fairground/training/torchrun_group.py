@@ -29,11 +29,8 @@ class ProcessGroup:
 
     rank: int = 0
     size: int = 1
+    is_leader: bool = True
     notes: tuple[str, ...] = ()
-
-    @property
-    def is_leader(self) -> bool:
-        return self.rank == 0
 
     def share(self, model: nn.Module, transform: Transform, *, is_whole: bool) -> Transform:
         """Make layers that look at the batch see all shares; return a transform that gives this process its share.
@@ -98,6 +95,7 @@ class TorchrunGroup(ProcessGroup):
 
     def __init__(self, device: torch.device) -> None:
         self.rank, self.size, self._device = dist.get_rank(), dist.get_world_size(), device
+        self.is_leader = self.rank == 0
         self.notes = (f"trained by {self.size} processes: results may differ from those of one in the last digits",)
 
     def share(self, model: nn.Module, transform: Transform, *, is_whole: bool) -> Transform:
