@@ -89,6 +89,7 @@ class Page:
     limits: Sequence[str]
     studies: Sequence[str]
     fixed: str
+    is_first_edition: bool = True
     runs: Sequence[ExportedRun] = field(repr=False)
     headline: str = ""
 
@@ -110,7 +111,8 @@ class Page:
     def markdown(self) -> str:
         """Return the page."""
         lines = [f"# {self.title}", "", f"**Question.** {self.question}", "", f"**Claim.** {self.source}", ""]
-        lines += [f"**What counts** ({RULE.format(fixed=self.fixed)}): {self.counts}", "", "## Verdict", ""]
+        rule = RULE.format(fixed=self.fixed) if self.is_first_edition else f"rule written {self.fixed}"
+        lines += [f"**What counts** ({rule}): {self.counts}", "", "## Verdict", ""]
         lines += [f"- {DATA.get(one.data, one.data)}: **{one.verdict}**. {one.sentence}" for one in self.answers]
         for picture in self.pictures:
             lines += ["", f"![{picture.caption}](figures/{picture.name}.svg)", "", f"*{picture.caption}*"]

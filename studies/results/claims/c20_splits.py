@@ -101,7 +101,8 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "random half of the classes, and does the order of losses survive another split?"
         ),
         source="What every table with one split rests on; neither paper tries another one.",
-        fixed="on 18 November 2026, before the runs, and is the same",
+        fixed="on 18 November 2026, before the runs",
+        is_first_edition=False,
         counts=(
             "the standard split is a sample if it is within the interval in which ten random splits predict an "
             "eleventh (98 %, three looks per data set): in test MAP@R of the untrained network (level), in what losses "
