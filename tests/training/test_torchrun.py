@@ -83,7 +83,7 @@ def test_a_batch_norm_of_a_strange_kind_is_refused() -> None:
     class Stranger(torch.nn.BatchNorm2d):
         pass
 
-    with pytest.raises(InputError, match="is a Stranger, which cannot take its statistics from all processes"):
+    with pytest.raises(InputError, match="is a Stranger: its statistics cannot be those of all processes"):
         convert_batch_norms(torch.nn.Sequential(torch.nn.Sequential(Stranger(3))), torch.device("cpu"))
 
 

@@ -254,10 +254,8 @@ class EmbeddingView:
         wanted, pairing = self.relevance, self.pairing
         total = int(wanted.n_relevant.sum())
         require(total > 0, "verification needs two rows of one class; every class has a single one", DataError)
-        refusal = (
-            f"verification would hold {total} genuine pairs, more than {GENUINE_LIMIT}: take fewer with query_rows"
-        )
-        require(total <= GENUINE_LIMIT, refusal)
+        refusal = f"verification would hold {total} genuine pairs, more than {GENUINE_LIMIT}"
+        require(total <= GENUINE_LIMIT, f"{refusal}: take fewer with query_rows")
         if self.is_raw:
             pairing = replace(pairing, query_half_lengths=pairing.queries.half_squared_lengths())
         stretches = [wanted.lists(*span) for span in ranks.blocks(wanted.n_relevant, self.block)]
@@ -298,11 +296,10 @@ class EmbeddingView:
         """Return the references (n_queries, k) nearest to each query, nearest first; -1 where there are fewer."""
         found = np.empty((self.n_queries, k), np.int32)
         on_device = None if self._device is None else self._pairing_on_device(self._device)
-        found[self.relevance.query_order] = (
-            neighbours.nearest(self.pairing, k, threads=self.threads)
-            if on_device is None
-            else retrieval.nearest_on_device(on_device, k)
-        )
+        if on_device is None:
+            found[self.relevance.query_order] = neighbours.nearest(self.pairing, k, threads=self.threads)
+        else:
+            found[self.relevance.query_order] = retrieval.nearest_on_device(on_device, k)
         return found
 
     def row_blocks(self) -> Iterator[np.ndarray]:

@@ -115,11 +115,8 @@ def lists_from_function(
     for start in range(0, len(query_rows), step):
         rows = query_rows[start : start + step]
         verdict = np.asarray(relevance(rows, references))
-        require(
-            verdict.shape == (len(rows), n_references) and verdict.dtype == bool,
-            f"the relevance function must return a boolean matrix of shape {(len(rows), n_references)}; "
-            f"got {verdict.dtype} of shape {verdict.shape}",
-            DataError,
-        )
+        wanted, got = (len(rows), n_references), f"got {verdict.dtype} of shape {verdict.shape}"
+        refusal = f"the relevance function must return a boolean matrix of shape {wanted}; {got}"
+        require(verdict.shape == wanted and verdict.dtype == bool, refusal, DataError)
         for row in verdict:
             yield np.flatnonzero(row)

@@ -4,6 +4,7 @@ A point whose own centroid stood still can only change to one that moved, so a r
 centroids alone. A centroid left without points moves to the point farthest from its own.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numba
@@ -95,10 +96,8 @@ class _State:
         """Assign rows to centroids that score higher than theirs; of equal scores the lowest number wins."""
         best, nearest = self.best[rows], self.assignment[rows]
         is_nearer = (scores > best) | ((scores == best) & (numbers < nearest))
-        self.best[rows], self.assignment[rows] = (
-            np.where(is_nearer, scores, best),
-            np.where(is_nearer, numbers, nearest),
-        )
+        self.best[rows] = np.where(is_nearer, scores, best)
+        self.assignment[rows] = np.where(is_nearer, numbers, nearest)
 
     def move(self) -> bool:
         """Move centroids to the mean of their points; return whether any moved."""
@@ -114,11 +113,7 @@ class _State:
         order = np.argsort(self.assignment, kind="stable")
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         new = np.empty_like(self.centroids)
-
-        def work(begin: int, end: int) -> None:
-            average(self.points, order, offsets, new, begin, end)
-
-        share_stretches(len(new), 256, work, self.threads)
+        share_stretches(len(new), 256, partial(average, self.points, order, offsets, new), self.threads)
         return new
 
     def _fill(self, empty: np.ndarray, sizes: np.ndarray) -> None:

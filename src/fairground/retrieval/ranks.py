@@ -5,6 +5,7 @@ by tile, the scores above it. Both use the same products (`Tiles`), so that a re
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -123,12 +124,9 @@ class _Block:
         most = int(np.diff(self.offsets).max(initial=0))
         n_entries = len(self.where) * threshold_counts.FINENESS if most >= threshold_counts.MANY else 0
         table = np.empty(n_entries, np.uint16 if most < 2**16 else np.uint32)
-
-        def work(begin: int, end: int) -> None:
-            threshold_counts.fill_table(self.offsets, self.scores, table, begin, end)
-
         if n_entries:
-            share_stretches(self.n_queries, STEP, work, self.threads)
+            fill = partial(threshold_counts.fill_table, self.offsets, self.scores, table)
+            share_stretches(self.n_queries, STEP, fill, self.threads)
         numbers = self.plan.references.index[self.where]
         return Thresholds(self.offsets, self.scores, self.where, numbers, table)
 

@@ -76,9 +76,7 @@ def convert_batch_norms(model: nn.Module, device: torch.device) -> None:
                 joined_on = dict(norm.named_children())
                 with_activation = type(norm).__module__.startswith("timm.") and [*joined_on] == ["drop", "act"]
                 is_known = (type(norm) in BATCH_NORMS or with_activation) and norm.track_running_stats
-                refusal = (
-                    f"'{name}.{key}' is a {type(norm).__name__}, which cannot take its statistics from all processes"
-                )
+                refusal = f"'{name}.{key}' is a {type(norm).__name__}: its statistics cannot be those of all processes"
                 require(is_known, f"{refusal}; set training.freeze_batch_norm=stats, or train in one process")
                 made = SyncBatchNorm if with_activation else kind
                 shared = made(norm.num_features, norm.eps, norm.momentum, norm.affine)

@@ -218,9 +218,7 @@ class ShardTransform(PlannedTransform):
 
 def shard_slice(n: int, rank: int, size: int) -> slice:
     """Return which of the `n` rows of a batch are process `rank`'s: equal shares, in order."""
-    require(
-        n % size == 0,
-        f"a batch of {n} cannot be shared equally by {size} processes; training.batch_size must be a multiple of them",
-    )
+    refusal = f"a batch of {n} cannot be shared equally by {size} processes"
+    require(n % size == 0, f"{refusal}; training.batch_size must be a multiple of them")
     share = n // size
     return slice(rank * share, (rank + 1) * share)
