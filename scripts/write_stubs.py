@@ -23,10 +23,14 @@ HEAD = "# Written by scripts/write_stubs.py, which `make format` runs: do not ed
 def stubs() -> dict[Path, str]:
     """Return the text of every stub by its path."""
     found = {PACKAGE / room / "__init__.pyi": _room(room) for room in catalogue.ROOMS}
-    errors = [("fairground.errors", name) for name in _names(ast.parse((PACKAGE / "errors.py").read_bytes()))]
+    # What all rooms stand on.
+    trees = {stem: ast.parse((PACKAGE / f"{stem}.py").read_bytes()) for stem in ("errors", "files")}
+    below = [(f"fairground.{stem}", name) for stem, tree in trees.items() for name in _names(tree)]
     for init in PACKAGE.glob("*/__init__.py"):
         if "lazy_names(__name__)" in init.read_text(encoding="utf-8"):
-            found[init.with_suffix(".pyi")] = _stub([*_defined(init.parent), *errors])
+            own = _defined(init.parent)
+            taken = {name for _, name in own} | {path.stem for path in init.parent.glob("*.py")}
+            found[init.with_suffix(".pyi")] = _stub([*own, *(place for place in below if place[1] not in taken)])
     found[PACKAGE / "__init__.pyi"] = _front_door()
     return found
 

@@ -14,8 +14,7 @@ Departures from the paper
     Looks at no more than `max_rows` evenly spaced rows.
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 
@@ -33,8 +32,7 @@ FEW = 0.03
 ENOUGH = 8
 
 
-@dataclass(frozen=True)
-class Collapse:
+class Collapse(NamedTuple):
     """`kind` is what was seen ("none" if nothing is wrong) and `sentence` says it with numbers."""
 
     kind: Kind

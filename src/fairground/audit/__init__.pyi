@@ -37,6 +37,31 @@ from fairground.errors import SealError
 from fairground.errors import StoreError
 from fairground.errors import require
 from fairground.errors import require_within
+from fairground.files import CsvTable
+from fairground.files import LockedError
+from fairground.files import append_line
+from fairground.files import cache_folder
+from fairground.files import cannot_write
+from fairground.files import file_digests
+from fairground.files import held
+from fairground.files import is_at_work
+from fairground.files import open_file
+from fairground.files import parse_json
+from fairground.files import parse_with_digest
+from fairground.files import put_away
+from fairground.files import read_bytes
+from fairground.files import read_csv
+from fairground.files import read_json
+from fairground.files import read_text
+from fairground.files import read_with_digest
+from fairground.files import reading
+from fairground.files import require_file
+from fairground.files import shown
+from fairground.files import sweep
+from fairground.files import write_atomically
+from fairground.files import write_to_disk
+from fairground.files import write_with_digest
+from fairground.files import writing
 
 __all__ = [
     "Audit",
@@ -44,6 +69,7 @@ __all__ = [
     "ClusterError",
     "Copies",
     "CopyPair",
+    "CsvTable",
     "DIM",
     "DamageWarning",
     "DataError",
@@ -54,6 +80,7 @@ __all__ = [
     "InputError",
     "LabelSuspect",
     "LabelSuspicion",
+    "LockedError",
     "MIN_BITS",
     "N_BITS",
     "PictureError",
@@ -62,19 +89,42 @@ __all__ = [
     "SealError",
     "StoreError",
     "THRESHOLD",
+    "append_line",
     "audit_in_detail",
+    "cache_folder",
+    "cannot_write",
     "count_bits",
     "exact_copies",
     "features_of",
+    "file_digests",
     "find_near_duplicates",
     "fingerprint_bits",
+    "held",
+    "is_at_work",
     "label_suspects",
     "near_copies",
+    "open_file",
+    "parse_json",
+    "parse_with_digest",
+    "put_away",
+    "read_bytes",
+    "read_csv",
+    "read_json",
+    "read_text",
+    "read_with_digest",
+    "reading",
     "require",
+    "require_file",
     "require_within",
     "scan_images",
+    "shown",
     "suspect_labels",
+    "sweep",
     "weakness",
+    "write_atomically",
     "write_clean",
     "write_findings",
+    "write_to_disk",
+    "write_with_digest",
+    "writing",
 ]

@@ -11,9 +11,8 @@ import numpy as np
 
 from fairground.audit import AuditRows, Copies, LabelSuspect, Progress, copies, image_scan
 from fairground.contracts.dataset import Dataset, ImageTable
-from fairground.files import shown, write_atomically
 from fairground.loading.image_dataset import ImageFiles, PhotoDataset
-from fairground.spec import ComponentSpec, require
+from fairground.spec import ComponentSpec, require, shown, write_atomically
 from fairground.training.assemble import build
 
 #: how many sentences about files that cannot be read are kept

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from PIL import Image
 
-from fairground.contracts import DataError, Images
-from fairground.files import read_bytes
+from fairground.contracts import DataError, Images, read_bytes
 from fairground.loading import ImageFiles, for_each, shrunk_picture
 
 #: shades of gray (of 255) a difference must exceed: the noise of flat areas must not decide bits

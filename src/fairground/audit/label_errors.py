@@ -13,7 +13,6 @@ Departures from the paper
     No probability is estimated and no threshold is set: images are ranked, and people look at them.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -109,8 +108,7 @@ def _principal(features: np.ndarray) -> np.ndarray:
     return np.asarray(rows @ axes[:, -DIM:].astype(np.float32), np.float64)
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabelSuspect:
+class LabelSuspect(NamedTuple):
     """`suspicion` is how much nearer the class `suggested` is than the image's own, out of fold; higher is worse."""
 
     row: int

@@ -117,6 +117,30 @@ from fairground.errors import SealError
 from fairground.errors import StoreError
 from fairground.errors import require
 from fairground.errors import require_within
+from fairground.files import CsvTable
+from fairground.files import LockedError
+from fairground.files import append_line
+from fairground.files import cache_folder
+from fairground.files import cannot_write
+from fairground.files import file_digests
+from fairground.files import held
+from fairground.files import is_at_work
+from fairground.files import open_file
+from fairground.files import parse_json
+from fairground.files import parse_with_digest
+from fairground.files import put_away
+from fairground.files import read_bytes
+from fairground.files import read_csv
+from fairground.files import read_json
+from fairground.files import read_text
+from fairground.files import read_with_digest
+from fairground.files import reading
+from fairground.files import require_file
+from fairground.files import sweep
+from fairground.files import write_atomically
+from fairground.files import write_to_disk
+from fairground.files import write_with_digest
+from fairground.files import writing
 
 __all__ = [
     "ACTIONS",
@@ -133,6 +157,7 @@ __all__ = [
     "Command",
     "CommandGroup",
     "Config",
+    "CsvTable",
     "DATA_HELP",
     "DamageWarning",
     "DataError",
@@ -148,6 +173,7 @@ __all__ = [
     "InputError",
     "LazyCommands",
     "LoadedModel",
+    "LockedError",
     "Loggers",
     "METHODS",
     "MODEL_HELP",
@@ -180,8 +206,11 @@ __all__ = [
     "add",
     "aligned",
     "app",
+    "append_line",
     "build",
+    "cache_folder",
     "caches",
+    "cannot_write",
     "card_of",
     "card_text",
     "cleaned",
@@ -193,31 +222,45 @@ __all__ = [
     "data_frame",
     "data_overrides",
     "executor_of",
+    "file_digests",
     "find_study",
     "fitted",
     "get_command",
     "get_data",
     "guard_streams",
+    "held",
     "home_argument",
     "home_folder",
     "import_command",
     "import_runs",
+    "is_at_work",
     "is_leader",
     "keep_memory",
     "list_runs",
     "list_things",
     "list_weights",
     "names_and_runs",
+    "open_file",
     "options_of",
+    "parse_json",
+    "parse_with_digest",
     "plural",
     "printed",
     "prints_on_stderr",
+    "put_away",
+    "read_bytes",
+    "read_csv",
+    "read_json",
+    "read_text",
+    "read_with_digest",
     "readable_inputs",
+    "reading",
     "recommend_command",
     "record_lines",
     "records_to_compare",
     "report_command",
     "require",
+    "require_file",
     "require_within",
     "resume",
     "run_found_study",
@@ -232,9 +275,14 @@ __all__ = [
     "study_answer",
     "study_command",
     "study_progress",
+    "sweep",
     "terminal_width",
     "train_command",
     "train_spec",
     "training_progress",
     "without_trials",
+    "write_atomically",
+    "write_to_disk",
+    "write_with_digest",
+    "writing",
 ]

@@ -5,18 +5,16 @@ import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 import typer
 
 from fairground.commands import HOME, AsJson, Verbatim, complain, fitted, prints_on_stderr, screen_width
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """What a command found: `data` for --json, or what makes it, otherwise `lines`, which may be made while printed.
 
     `failure` is a sentence for the error stream. An answer without data, of a command that was stopped, prints no JSON.

@@ -71,7 +71,7 @@ def check(
     kind, name = spec.data.name, data_name({"name": spec.data.name, **spec.data.settings})
     judged = [] if suspects is None else _suspect_lines(suspects, len(rows.readable))
     lines = [*_lines(found, name if name == kind else f"{name} ({kind})"), *judged, *written]
-    named = None if suspects is None else [asdict(one) for one in suspects]
+    named = None if suspects is None else [one._asdict() for one in suspects]
     failure = "\nfairground: ".join(found.failures)
     return Answer({**asdict(found), "label_suspects": named}, lines, failure, 1 if failure else 0)
 

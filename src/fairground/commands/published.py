@@ -1,7 +1,6 @@
 """`fairground published`: the numbers of the papers, with their spread, its meaning, and errata."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -45,7 +44,7 @@ def published(
     lines += [f"{verdict['runs']}: {verdict['sentence']}" for verdict in verdicts]
     on = {one.name: one.selected_on for one in tables}
     more = ({"unit": row.unit, "protocol": row.protocol, "selected_on": on[row.table_name]} for row in rows)
-    plain = [asdict(row) | found for row, found in zip(rows, more, strict=True)]
+    plain = [row._asdict() | found for row, found in zip(rows, more, strict=True)]
     return Answer({"rows": plain, "errata": _errata(rows), "comparisons": verdicts}, lines)
 
 
@@ -60,7 +59,7 @@ def _list_tables(tables: Sequence[PublishedTable], rows: Sequence[PublishedRow])
             mark = "  (selected on the test set)" if one.selected_on == "test" else ""
             line = f"  {one.name:<{width}}  {counts[one.name]:>4}  {one.title}{mark}"
             lines.append(Verbatim(fitted(line, screen_width(), indent=width + 8)))
-    return Answer([asdict(one) | {"name": one.name, "numbers": counts[one.name]} for one in tables], lines)
+    return Answer([one._asdict() | {"name": one.name, "numbers": counts[one.name]} for one in tables], lines)
 
 
 def _errata(rows: Iterable[PublishedRow]) -> dict[str, str]:

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 from fairground.commands import Answer, AnyPath, Verbatim, options, options_of, require, run_directory, spinner
 from fairground.commands.runs import Run, names_and_runs
-from fairground.files import write_atomically
-from fairground.reporting.study_results import find_runs
+from fairground.reporting import find_runs, write_atomically
 
 #: ending of a table's file -> the function of `table_formats` that writes it
 FORMATS = {"md": "markdown", "tex": "latex", "csv": "csv_text"}

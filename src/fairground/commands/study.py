@@ -273,7 +273,7 @@ def _status(found: StudySpec, home: Path) -> Answer:
     lines += [f"  {event.at}  {event.who}  {event.kind}" for event in events]
     state = {"study": found.name, "hash": study_hash(found), "is_begun": is_begun, "is_sealed": not openings}
     state["waves"] = {data: wave.to_plain() for data, wave in waves.items()}
-    plain = {"jobs": [dict(vars(row)) for row in rows], "events": [dict(vars(event)) for event in events]}
+    plain = {"jobs": [row._asdict() for row in rows], "events": [event._asdict() for event in events]}
     return Answer({**state, **plain}, lines)
 
 

@@ -124,6 +124,31 @@ from fairground.errors import SealError
 from fairground.errors import StoreError
 from fairground.errors import require
 from fairground.errors import require_within
+from fairground.files import CsvTable
+from fairground.files import LockedError
+from fairground.files import append_line
+from fairground.files import cache_folder
+from fairground.files import cannot_write
+from fairground.files import file_digests
+from fairground.files import held
+from fairground.files import is_at_work
+from fairground.files import open_file
+from fairground.files import parse_json
+from fairground.files import parse_with_digest
+from fairground.files import put_away
+from fairground.files import read_bytes
+from fairground.files import read_csv
+from fairground.files import read_json
+from fairground.files import read_text
+from fairground.files import read_with_digest
+from fairground.files import reading
+from fairground.files import require_file
+from fairground.files import shown
+from fairground.files import sweep
+from fairground.files import write_atomically
+from fairground.files import write_to_disk
+from fairground.files import write_with_digest
+from fairground.files import writing
 
 __all__ = [
     "ANYTHING",
@@ -135,6 +160,7 @@ __all__ = [
     "ClusterError",
     "Comparison",
     "CriticalDifference",
+    "CsvTable",
     "DRAWS",
     "DamageWarning",
     "DataError",
@@ -158,6 +184,7 @@ __all__ = [
     "Interval",
     "LEVEL",
     "Layout",
+    "LockedError",
     "Mask",
     "MeanWeights",
     "Model",
@@ -188,7 +215,10 @@ __all__ = [
     "Values",
     "Verdict",
     "Wave",
+    "append_line",
     "by_a_weak_metric",
+    "cache_folder",
+    "cannot_write",
     "check_fairness",
     "check_settings",
     "clustered_once",
@@ -200,15 +230,18 @@ __all__ = [
     "critical_value",
     "default_margin",
     "errors_of",
+    "file_digests",
     "find_differences",
     "fit",
     "fold_groups",
     "friedman_p",
     "generality_of",
+    "held",
     "images_per_class",
     "imported_numbers",
     "in_question",
     "interquartile_means",
+    "is_at_work",
     "is_complete",
     "is_measured_raw",
     "is_under",
@@ -226,16 +259,27 @@ __all__ = [
     "null_distribution_of",
     "on_a_bound",
     "on_a_closed_set",
+    "open_file",
     "other_devices",
     "other_environments",
     "other_seeds",
     "other_threads",
     "overlapping_claims",
     "p_values",
+    "parse_json",
+    "parse_with_digest",
     "profile_of",
+    "put_away",
     "range_reached",
     "ranks_of",
+    "read_bytes",
+    "read_csv",
+    "read_json",
+    "read_text",
+    "read_with_digest",
+    "reading",
     "require",
+    "require_file",
     "require_within",
     "run_once",
     "scatter_of",
@@ -244,11 +288,17 @@ __all__ = [
     "selected_on_test",
     "sentence_of",
     "shares_of_best",
+    "shown",
     "shown_p",
+    "sweep",
     "t_interval",
     "t_statistics",
     "tuned_less",
     "unfinished",
     "watched_test",
     "with_known_bugs",
+    "write_atomically",
+    "write_to_disk",
+    "write_with_digest",
+    "writing",
 ]

@@ -142,7 +142,7 @@ def fit(runs: Runs, *, higher_is_better: bool) -> Model | None:
     chance = null_distribution.null_distribution_of(layout, int(layout.choose(scatter.ratio + 1 / layout.block_weight)))
     if float(scatter.pooled) <= (4 * np.finfo(float).eps * float(np.abs(y).max())) ** 2:
         # Nothing but rounding: the runs do not scatter at all.
-        scatter = replace(scatter, own=np.zeros_like(scatter.own))
+        scatter = scatter._replace(own=np.zeros_like(scatter.own))
     means = chosen.averages if weights.ratio == 0 else weights.weights @ y
     return Model(names=chosen.names, layout=layout, weights=weights, means=means, scatter=scatter, chance=chance)
 

@@ -1,7 +1,6 @@
 """What a reader must know about methods that share a table, and may not conclude: one function per flag."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from statistics import fmean
 from typing import NamedTuple
@@ -18,8 +17,7 @@ FAR_LESS = 5
 FULL = 0.99
 
 
-@dataclass(frozen=True, kw_only=True)
-class Flag:
+class Flag(NamedTuple):
     """Something a reader must know: by which flag, about which methods, in a sentence, and why it matters."""
 
     flag: str
@@ -43,8 +41,7 @@ class FlagRule(NamedTuple):
 FLAGS: list[FlagRule] = []
 
 
-@dataclass(frozen=True, kw_only=True)
-class FairnessResult:
+class FairnessResult(NamedTuple):
     """Methods may share a table when there is no difference; flags are shown with it."""
 
     methods: tuple[str, ...]

@@ -18,8 +18,8 @@ The distribution depends on which method was run on which seed, not on the score
 """
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,8 +37,7 @@ SPREAD = 4.0
 _BLOCK = 250_000
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class NullDistribution:
+class NullDistribution(NamedTuple):
     """`highest` and `alone` ascend; `errors` (draws, methods) are errors of means in standard errors.
 
     `common` is the error that all blocked methods share, in its standard errors; `variances` ascends: the true variance

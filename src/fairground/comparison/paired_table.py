@@ -27,8 +27,8 @@ Departures from the paper
     in two of three methods.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,8 +175,7 @@ def _layout(has_run: bytes, n_methods: int) -> Layout:
     return Layout(np.frombuffer(has_run, dtype=bool).reshape(n_methods, -1))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Scatter:
+class Scatter(NamedTuple):
     """`own` (..., methods) are the variances v_i of a run, `pooled` s_0^2, `seeds` the variance var(b).
 
     `ratio` is var(b) / var(e), 0 where seeds do not scatter more than runs.

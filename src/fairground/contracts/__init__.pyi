@@ -61,6 +61,31 @@ from fairground.errors import SealError
 from fairground.errors import StoreError
 from fairground.errors import require
 from fairground.errors import require_within
+from fairground.files import CsvTable
+from fairground.files import LockedError
+from fairground.files import append_line
+from fairground.files import cache_folder
+from fairground.files import cannot_write
+from fairground.files import file_digests
+from fairground.files import held
+from fairground.files import is_at_work
+from fairground.files import open_file
+from fairground.files import parse_json
+from fairground.files import parse_with_digest
+from fairground.files import put_away
+from fairground.files import read_bytes
+from fairground.files import read_csv
+from fairground.files import read_json
+from fairground.files import read_text
+from fairground.files import read_with_digest
+from fairground.files import reading
+from fairground.files import require_file
+from fairground.files import shown
+from fairground.files import sweep
+from fairground.files import write_atomically
+from fairground.files import write_to_disk
+from fairground.files import write_with_digest
+from fairground.files import writing
 
 __all__ = [
     "AffineHead",
@@ -71,6 +96,7 @@ __all__ = [
     "ClusterError",
     "ClusteringMetric",
     "Contingency",
+    "CsvTable",
     "DamageWarning",
     "DataError",
     "Dataset",
@@ -87,6 +113,7 @@ __all__ = [
     "InputError",
     "KernelResult",
     "Labels",
+    "LockedError",
     "Loss",
     "LossInputs",
     "Metric",
@@ -115,14 +142,37 @@ __all__ = [
     "Tuples",
     "Verification",
     "VerificationMetric",
+    "append_line",
     "as_pairs",
     "by_kernel_or_formula",
+    "cache_folder",
+    "cannot_write",
+    "file_digests",
+    "held",
+    "is_at_work",
     "is_eager",
     "is_transformed",
     "label_tensor",
     "mix",
+    "open_file",
+    "parse_json",
+    "parse_with_digest",
     "pooled",
+    "put_away",
+    "read_bytes",
+    "read_csv",
+    "read_json",
+    "read_text",
+    "read_with_digest",
+    "reading",
     "require",
     "require_batch",
+    "require_file",
     "require_within",
+    "shown",
+    "sweep",
+    "write_atomically",
+    "write_to_disk",
+    "write_with_digest",
+    "writing",
 ]

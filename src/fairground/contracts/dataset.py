@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from fairground.contracts.part import Part
-from fairground.errors import DataError, require
+from fairground.contracts import DataError, Part, require
 
 #: what the files of these parts need beside what is defined here
 __all__ = ["DataError", "ImageTable", "require"]

@@ -1,8 +1,8 @@
 """What every split is: which rows train, validate and test, and which splits are refused."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,7 @@ from fairground.contracts import DataError, ImageTable, Part, require
 __all__ = ["DataError", "ImageTable", "Split", "require"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SplitRows:
+class SplitRows(NamedTuple):
     """Row numbers that train, validate and test. `is_closed_set` says that classes may appear in several parts.
 
     `validation` may be empty: only a protocol that selects on the test split can do without. `for_two_classes` are the

@@ -8,8 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 import torch
 
-from fairground.contracts import Images, Part, require
-from fairground.contracts.pooling import Pooling, pooled
+from fairground.contracts import Images, Part, Pooling, pooled, require
 
 #: where tensors go; None leaves them in main memory
 Device = torch.device | None

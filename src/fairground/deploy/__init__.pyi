@@ -87,10 +87,36 @@ from fairground.errors import SealError
 from fairground.errors import StoreError
 from fairground.errors import require
 from fairground.errors import require_within
+from fairground.files import CsvTable
+from fairground.files import LockedError
+from fairground.files import append_line
+from fairground.files import cache_folder
+from fairground.files import cannot_write
+from fairground.files import file_digests
+from fairground.files import held
+from fairground.files import is_at_work
+from fairground.files import open_file
+from fairground.files import parse_json
+from fairground.files import parse_with_digest
+from fairground.files import put_away
+from fairground.files import read_bytes
+from fairground.files import read_csv
+from fairground.files import read_json
+from fairground.files import read_text
+from fairground.files import read_with_digest
+from fairground.files import reading
+from fairground.files import require_file
+from fairground.files import shown
+from fairground.files import sweep
+from fairground.files import write_atomically
+from fairground.files import write_to_disk
+from fairground.files import write_with_digest
+from fairground.files import writing
 
 __all__ = [
     "CARD",
     "ClusterError",
+    "CsvTable",
     "DATA_GONE",
     "DamageWarning",
     "DataError",
@@ -111,6 +137,7 @@ __all__ = [
     "IndexInfo",
     "InputError",
     "LARGEST_DIFFERENCE",
+    "LockedError",
     "MARK",
     "METADATA",
     "MODEL",
@@ -143,30 +170,49 @@ __all__ = [
     "WEIGHTS",
     "add_embeddings",
     "add_to_index",
+    "append_line",
     "build_index",
+    "cache_folder",
+    "cannot_write",
     "card_of",
     "class_mean",
     "create_index",
     "embed_to_file",
     "example_inputs",
+    "file_digests",
+    "held",
+    "is_at_work",
     "listed",
     "metadata_of",
     "model_of_run",
+    "open_file",
     "open_index",
     "open_model",
     "open_set_trials",
+    "parse_json",
+    "parse_with_digest",
+    "put_away",
     "query_index",
+    "read_bytes",
+    "read_csv",
     "read_inputs",
+    "read_json",
     "read_model",
     "read_queries",
+    "read_text",
+    "read_with_digest",
+    "reading",
     "remove_from_index",
     "require",
+    "require_file",
     "require_place",
     "require_within",
     "resized_images",
     "rule_of",
     "search",
+    "shown",
     "spread_rows",
+    "sweep",
     "thresholds_of",
     "thumbnail",
     "thumbnails_of",
@@ -175,6 +221,10 @@ __all__ = [
     "untrained",
     "vote",
     "without",
+    "write_atomically",
     "write_model",
     "write_onnx",
+    "write_to_disk",
+    "write_with_digest",
+    "writing",
 ]

@@ -15,11 +15,10 @@ from typing import IO
 import numpy as np
 import torch
 
-from fairground.contracts import DataError, Images, StoreError, Transform, require
+from fairground.contracts import DataError, Images, StoreError, Transform, cannot_write, require, write_atomically
 from fairground.deploy.inputs import Embeddable, EmbeddingInputs, Tell, read_inputs
 from fairground.deploy.metadata import ModelMetadata
 from fairground.evaluation.embed import PIXELS
-from fairground.files import cannot_write, write_atomically
 from fairground.loading import gray, read_ahead
 from fairground.training.embedding_model import EmbeddingModel
 

@@ -5,8 +5,7 @@ from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from fairground.contracts.trunk_head_transform import Preprocessing
-from fairground.files import parse_json
-from fairground.spec import ComponentSpec, DataError, InputError, Precision, require
+from fairground.spec import ComponentSpec, DataError, InputError, Precision, parse_json, require
 
 FORMAT = "fairground model"
 VERSION = 1

@@ -11,8 +11,7 @@ import numpy as np
 import torch
 
 from fairground.deploy import Embedder, InputError, OnnxInput, StoreError, UsableModel, require, resized_images
-from fairground.files import write_atomically
-from fairground.loading.image_dataset import ImagesInMemory
+from fairground.loading import ImagesInMemory, write_atomically
 
 ONNX = "model.onnx"
 #: how far an embedding in ONNX may be from torch's

@@ -61,6 +61,31 @@ from fairground.evaluation.relevant_references import RelevanceFunction
 from fairground.evaluation.relevant_references import SameClass
 from fairground.evaluation.relevant_references import lists_from_function
 from fairground.evaluation.relevant_references import lists_from_sets
+from fairground.files import CsvTable
+from fairground.files import LockedError
+from fairground.files import append_line
+from fairground.files import cache_folder
+from fairground.files import cannot_write
+from fairground.files import file_digests
+from fairground.files import held
+from fairground.files import is_at_work
+from fairground.files import open_file
+from fairground.files import parse_json
+from fairground.files import parse_with_digest
+from fairground.files import put_away
+from fairground.files import read_bytes
+from fairground.files import read_csv
+from fairground.files import read_json
+from fairground.files import read_text
+from fairground.files import read_with_digest
+from fairground.files import reading
+from fairground.files import require_file
+from fairground.files import shown
+from fairground.files import sweep
+from fairground.files import write_atomically
+from fairground.files import write_to_disk
+from fairground.files import write_with_digest
+from fairground.files import writing
 
 __all__ = [
     "Average",
@@ -71,6 +96,7 @@ __all__ = [
     "CHUNK",
     "ClusterError",
     "Coded",
+    "CsvTable",
     "Curve",
     "DEFAULT_METRICS",
     "DamageWarning",
@@ -89,6 +115,7 @@ __all__ = [
     "LIMIT",
     "Labels",
     "Listed",
+    "LockedError",
     "Lone",
     "OPTIONAL",
     "PIXELS",
@@ -104,9 +131,12 @@ __all__ = [
     "StoreError",
     "ViewSettings",
     "analyse",
+    "append_line",
     "as_column",
     "as_label_sets",
     "as_matrix",
+    "cache_folder",
+    "cannot_write",
     "coded",
     "concatenate",
     "counted_queries",
@@ -114,15 +144,35 @@ __all__ = [
     "evaluate",
     "evaluate_ensemble",
     "evaluate_in_detail",
+    "file_digests",
+    "held",
+    "is_at_work",
     "is_multi_label",
     "lists_from_function",
     "lists_from_sets",
     "metric_named",
+    "open_file",
+    "parse_json",
+    "parse_with_digest",
     "pretrained_embeddings",
+    "put_away",
+    "read_bytes",
+    "read_csv",
+    "read_json",
+    "read_text",
+    "read_with_digest",
+    "reading",
     "require",
+    "require_file",
     "require_within",
     "row_numbers",
     "score_file",
     "score_file_in_detail",
+    "shown",
+    "sweep",
     "working_dtype",
+    "write_atomically",
+    "write_to_disk",
+    "write_with_digest",
+    "writing",
 ]

@@ -5,19 +5,17 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypedDict, Unpack, cast
+from typing import Literal, NamedTuple, TypedDict, Unpack, cast
 
 import numpy as np
 
 from fairground import contracts, evaluation
 from fairground.contracts.metric import ClusteringMetric, Metric, OpenSetMetric, RankingMetric, VerificationMetric
 from fairground.evaluation import Distance, EmbeddingView, GroupRule, RelevanceFunction, checked_arrays
-from fairground.files import reading
 from fairground.records.arrays import array_names, read_arrays
 from fairground.retrieval.tiles import normalise_rows
-from fairground.spec import DataError, InputError, find, list_room, metric_names, nearest, require
+from fairground.spec import DataError, InputError, find, list_room, metric_names, nearest, reading, require
 
 DEFAULT_METRICS = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
 Average = Literal["queries", "classes"]
@@ -47,8 +45,7 @@ class ViewSettings(TypedDict, total=False):
     block: int | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Evaluation:
+class Evaluation(NamedTuple):
     """Scores by the names they were asked by, and what is behind them.
 
     `per_query` has each ranking metric's value of every query, in the order of the queries; `is_counted` marks the
@@ -248,8 +245,7 @@ def metric_named(word: str) -> Metric:
     return kind(**{str(kind.argument): number})
 
 
-@dataclass(frozen=True, kw_only=True)
-class EnsembleScores:
+class EnsembleScores(NamedTuple):
     """Scores of the joined models (`concatenated`), the mean over single models (`separated`), and `each` model's own.
 
     The two answer different questions, and a reality check reports both (Musgrave, Belongie and Lim, "A metric learning

@@ -10,6 +10,31 @@ from fairground.errors import SealError
 from fairground.errors import StoreError
 from fairground.errors import require
 from fairground.errors import require_within
+from fairground.files import CsvTable
+from fairground.files import LockedError
+from fairground.files import append_line
+from fairground.files import cache_folder
+from fairground.files import cannot_write
+from fairground.files import file_digests
+from fairground.files import held
+from fairground.files import is_at_work
+from fairground.files import open_file
+from fairground.files import parse_json
+from fairground.files import parse_with_digest
+from fairground.files import put_away
+from fairground.files import read_bytes
+from fairground.files import read_csv
+from fairground.files import read_json
+from fairground.files import read_text
+from fairground.files import read_with_digest
+from fairground.files import reading
+from fairground.files import require_file
+from fairground.files import shown
+from fairground.files import sweep
+from fairground.files import write_atomically
+from fairground.files import write_to_disk
+from fairground.files import write_with_digest
+from fairground.files import writing
 from fairground.functional.distance_weighting import distance_weights
 from fairground.functional.distance_weighting import inverse_density
 from fairground.functional.means_and_log_sums import NOTHING
@@ -93,6 +118,7 @@ __all__ = [
     "ClassScatter",
     "Classmates",
     "ClusterError",
+    "CsvTable",
     "DamageWarning",
     "DataError",
     "DivergedError",
@@ -100,6 +126,7 @@ __all__ = [
     "FairgroundError",
     "InputError",
     "LARGEST_MATRIX",
+    "LockedError",
     "NEAREST",
     "NOTHING",
     "PairWeights",
@@ -112,6 +139,9 @@ __all__ = [
     "StoreError",
     "active_counts",
     "angles",
+    "append_line",
+    "cache_folder",
+    "cannot_write",
     "capped",
     "centre_spread",
     "class_cross_entropy",
@@ -126,8 +156,11 @@ __all__ = [
     "distances_of_pairs",
     "distinct_below",
     "draw_below",
+    "file_digests",
     "fractions",
+    "held",
     "inverse_density",
+    "is_at_work",
     "is_held",
     "list_triplets",
     "log_one_plus_sum_exp",
@@ -142,20 +175,32 @@ __all__ = [
     "normalize",
     "norms",
     "one_random_positive",
+    "open_file",
     "over_rows",
     "own_places",
     "pair_blocks",
     "pair_masks",
     "pair_weights",
+    "parse_json",
+    "parse_with_digest",
     "positive_at",
     "principal_axes",
     "principal_axes_of_few",
+    "put_away",
     "quadruplet_hinges",
+    "read_bytes",
+    "read_csv",
+    "read_json",
+    "read_text",
+    "read_with_digest",
+    "reading",
     "require",
+    "require_file",
     "require_within",
     "rows_of",
     "running_sums",
     "safe_sqrt",
+    "shown",
     "singular_values",
     "soft_bins",
     "soft_ranks",
@@ -164,6 +209,7 @@ __all__ = [
     "squared_distances",
     "sum_over_blocks",
     "sum_over_rows",
+    "sweep",
     "switch_triplets",
     "triplet_at",
     "triplet_hinges",
@@ -174,5 +220,9 @@ __all__ = [
     "weighted_parts",
     "widened_cosine",
     "with_norm_penalty",
+    "write_atomically",
+    "write_to_disk",
+    "write_with_digest",
+    "writing",
     "zero_of",
 ]

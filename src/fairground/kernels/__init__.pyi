@@ -10,6 +10,31 @@ from fairground.errors import SealError
 from fairground.errors import StoreError
 from fairground.errors import require
 from fairground.errors import require_within
+from fairground.files import CsvTable
+from fairground.files import LockedError
+from fairground.files import append_line
+from fairground.files import cache_folder
+from fairground.files import cannot_write
+from fairground.files import file_digests
+from fairground.files import held
+from fairground.files import is_at_work
+from fairground.files import open_file
+from fairground.files import parse_json
+from fairground.files import parse_with_digest
+from fairground.files import put_away
+from fairground.files import read_bytes
+from fairground.files import read_csv
+from fairground.files import read_json
+from fairground.files import read_text
+from fairground.files import read_with_digest
+from fairground.files import reading
+from fairground.files import require_file
+from fairground.files import shown
+from fairground.files import sweep
+from fairground.files import write_atomically
+from fairground.files import write_to_disk
+from fairground.files import write_with_digest
+from fairground.files import writing
 from fairground.kernels.batch_pairs import BatchPairs
 from fairground.kernels.batch_pairs import ClassOrder
 from fairground.kernels.batch_pairs import MANY
@@ -70,6 +95,7 @@ __all__ = [
     "BatchPairs",
     "ClassOrder",
     "ClusterError",
+    "CsvTable",
     "DamageWarning",
     "DataError",
     "DivergedError",
@@ -78,6 +104,7 @@ __all__ = [
     "LEAST_SIGNAL",
     "Listed",
     "ListedRule",
+    "LockedError",
     "MANY",
     "PairRule",
     "PictureError",
@@ -89,17 +116,23 @@ __all__ = [
     "StoreError",
     "TupleHinges",
     "angular",
+    "append_line",
+    "cache_folder",
+    "cannot_write",
     "circle",
     "class_order",
     "contrastive",
     "distances",
     "distances_from_products",
     "fast_ap",
+    "file_digests",
     "generalised_lifted_structure",
     "gradient_by_products",
     "group_sums",
+    "held",
     "hinge_gradient",
     "histogram",
+    "is_at_work",
     "kernel_of_distances",
     "kernel_of_listed_distances",
     "kernel_of_pairs",
@@ -116,21 +149,38 @@ __all__ = [
     "normalize_rows",
     "nt_xent",
     "one_random_positive",
+    "open_file",
+    "parse_json",
+    "parse_with_digest",
+    "put_away",
     "quadruplet",
     "quadruplet_hinges",
     "ranked_list",
+    "read_bytes",
+    "read_csv",
+    "read_json",
+    "read_text",
+    "read_with_digest",
+    "reading",
     "recall_at_k",
     "require",
+    "require_file",
     "require_within",
     "row_hinges",
     "row_sums_",
+    "shown",
     "smooth_ap",
     "snr",
     "squared_distances",
     "sup_con",
+    "sweep",
     "triplet",
     "triplet_hinges",
     "tuplet_margin",
     "tuplets_",
     "weight_gradient",
+    "write_atomically",
+    "write_to_disk",
+    "write_with_digest",
+    "writing",
 ]

@@ -10,6 +10,31 @@ from fairground.errors import SealError
 from fairground.errors import StoreError
 from fairground.errors import require
 from fairground.errors import require_within
+from fairground.files import CsvTable
+from fairground.files import LockedError
+from fairground.files import append_line
+from fairground.files import cache_folder
+from fairground.files import cannot_write
+from fairground.files import file_digests
+from fairground.files import held
+from fairground.files import is_at_work
+from fairground.files import open_file
+from fairground.files import parse_json
+from fairground.files import parse_with_digest
+from fairground.files import put_away
+from fairground.files import read_bytes
+from fairground.files import read_csv
+from fairground.files import read_json
+from fairground.files import read_text
+from fairground.files import read_with_digest
+from fairground.files import reading
+from fairground.files import require_file
+from fairground.files import shown
+from fairground.files import sweep
+from fairground.files import write_atomically
+from fairground.files import write_to_disk
+from fairground.files import write_with_digest
+from fairground.files import writing
 from fairground.loading.caches import CacheEntry
 from fairground.loading.caches import CacheKind
 from fairground.loading.caches import INDEX
@@ -94,6 +119,7 @@ __all__ = [
     "ClassFolders",
     "ClusterError",
     "Columns",
+    "CsvTable",
     "DOWNLOADS",
     "DamageWarning",
     "DataError",
@@ -106,6 +132,7 @@ __all__ = [
     "ImagesInMemory",
     "ImagesOnDemand",
     "InputError",
+    "LockedError",
     "MAX_PIXELS",
     "ObjectDataset",
     "OfficialDataset",
@@ -121,23 +148,29 @@ __all__ = [
     "StoreError",
     "Thing",
     "USED",
+    "append_line",
     "brighten",
+    "cache_folder",
     "cache_root",
     "cache_writing",
+    "cannot_write",
     "central_boxes",
     "class_folder_table",
     "contrast",
     "crop_batch",
     "cut",
     "fetch_dataset",
+    "file_digests",
     "files_below",
     "files_to_get",
     "find_cache",
     "first_with",
     "for_each",
     "gray",
+    "held",
     "held_out",
     "integers",
+    "is_at_work",
     "is_image_name",
     "jitter",
     "jitter_draws",
@@ -145,30 +178,47 @@ __all__ = [
     "lose_colour",
     "mirror",
     "n_threads",
+    "open_file",
     "open_picture",
+    "parse_json",
+    "parse_with_digest",
     "parts_from_words",
     "photo_table",
     "picture_size",
+    "put_away",
     "random_boxes",
     "random_flips",
     "random_resized_boxes",
     "read_ahead",
+    "read_bytes",
     "read_columns",
+    "read_csv",
     "read_index",
+    "read_json",
     "read_parquet",
+    "read_text",
+    "read_with_digest",
     "read_words",
+    "reading",
     "refuse_archive",
     "remove_cache",
     "require",
+    "require_file",
     "require_one_size",
     "require_within",
     "resize_shorter_side",
     "resized_sizes",
     "saturate",
     "scan_classes",
+    "shown",
     "shrunk_picture",
     "sub_folders",
+    "sweep",
     "to_device",
     "touch",
     "turn_hue",
+    "write_atomically",
+    "write_to_disk",
+    "write_with_digest",
+    "writing",
 ]

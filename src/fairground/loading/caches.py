@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from fairground.files import cache_folder, held, read_with_digest
-from fairground.spec import InputError, StoreError, nearest, require
+from fairground.spec import InputError, StoreError, cache_folder, held, nearest, read_with_digest, require
 
 #: prepared images, and outputs of the stages of a trunk that do not train
 CacheKind = Literal["prepared", "stages"]

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairground.files import read_csv, require_file, shown
-from fairground.spec import DataError, nearest, require
+from fairground.spec import DataError, nearest, read_csv, require, require_file, shown
 
 if TYPE_CHECKING:
     import pyarrow

@@ -14,9 +14,8 @@ from PIL import Image
 
 from fairground import loading
 from fairground.contracts.dataset import Dataset, Images, ImageTable
-from fairground.files import file_digests, read_text, shown
 from fairground.loading import for_each, open_picture, picture_size, transform_steps
-from fairground.spec import Counts, DataError, PictureError, require
+from fairground.spec import Counts, DataError, PictureError, file_digests, read_text, require, shown
 
 #: rows looked at in one go
 _BLOCK_BYTES = 2**24

@@ -14,9 +14,8 @@ import PIL
 
 from fairground.errors import DamageWarning, DataError, require
 from fairground.files import held, shown, write_with_digest
-from fairground.loading import Box, ImageFiles, Photographs, for_each, resized_sizes
+from fairground.loading import Box, CachedRows, ImageFiles, Photographs, cache_writing, for_each, resized_sizes
 from fairground.loading.caches import INDEX, cache_root, read_index, touch
-from fairground.loading.checksummed_cache import CachedRows, cache_writing
 
 Tell = Callable[[int, int], None]
 #: about this many bytes of pixels are prepared in memory before they are written

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from fairground.files import read_json
 from fairground.records import EpochRow, RunFolder, RunRecord
 from fairground.records.training_events import EpochEnded, Event
-from fairground.spec import StoreError, flatten, nearest, require
+from fairground.spec import StoreError, flatten, nearest, read_json, require
 
 #: each is an extra, its module imported when asked for
 LOGGERS = ("tensorboard", "wandb", "mlflow")

@@ -10,6 +10,30 @@ from fairground.errors import SealError
 from fairground.errors import StoreError
 from fairground.errors import require
 from fairground.errors import require_within
+from fairground.files import CsvTable
+from fairground.files import LockedError
+from fairground.files import append_line
+from fairground.files import cache_folder
+from fairground.files import cannot_write
+from fairground.files import file_digests
+from fairground.files import held
+from fairground.files import is_at_work
+from fairground.files import open_file
+from fairground.files import parse_json
+from fairground.files import parse_with_digest
+from fairground.files import put_away
+from fairground.files import read_bytes
+from fairground.files import read_json
+from fairground.files import read_text
+from fairground.files import read_with_digest
+from fairground.files import reading
+from fairground.files import require_file
+from fairground.files import shown
+from fairground.files import sweep
+from fairground.files import write_atomically
+from fairground.files import write_to_disk
+from fairground.files import write_with_digest
+from fairground.files import writing
 from fairground.papers.claims import CLASSICS
 from fairground.papers.claims import Claim
 from fairground.papers.claims import claimed_gain
@@ -52,6 +76,7 @@ __all__ = [
     "CLASSICS",
     "Claim",
     "ClusterError",
+    "CsvTable",
     "DamageWarning",
     "DataError",
     "DivergedError",
@@ -59,6 +84,7 @@ __all__ = [
     "FREE",
     "FairgroundError",
     "InputError",
+    "LockedError",
     "Mismatch",
     "Obstacle",
     "Outcome",
@@ -74,14 +100,23 @@ __all__ = [
     "StoreError",
     "TRAINING",
     "UNTRAINED",
+    "append_line",
+    "cache_folder",
+    "cannot_write",
     "claimed_gain",
     "claims_on",
     "compare_with_published",
     "coverage_of",
     "coverage_table",
     "ensemble_protocol",
+    "file_digests",
+    "held",
+    "is_at_work",
     "mismatches",
     "obstacles",
+    "open_file",
+    "parse_json",
+    "parse_with_digest",
     "printed_elsewhere",
     "published_errata",
     "published_interval",
@@ -89,12 +124,25 @@ __all__ = [
     "published_rows",
     "published_tables",
     "published_years",
+    "put_away",
+    "read_bytes",
     "read_csv",
+    "read_json",
+    "read_text",
+    "read_with_digest",
+    "reading",
     "repeats_of",
     "require",
+    "require_file",
     "require_within",
     "rows_for",
+    "shown",
+    "sweep",
     "table_of",
     "verdict_of",
     "verdict_on_values",
+    "write_atomically",
+    "write_to_disk",
+    "write_with_digest",
+    "writing",
 ]

@@ -6,7 +6,6 @@ A value is kept as printed, `corrected` is right. A method has our name, `loss@p
 import csv
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, Literal, NamedTuple
@@ -32,8 +31,7 @@ SPREADS: Mapping[str, Spread] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class PublishedTable:
+class PublishedTable(NamedTuple):
     """One table of one paper, and the studies that make its numbers; `reason` says why some rows have none."""
 
     paper: str
@@ -48,8 +46,7 @@ class PublishedTable:
         return f"{self.paper}/{self.table}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class PublishedRow:
+class PublishedRow(NamedTuple):
     """One printed number, what it measures, and what is known against it. Empty text means not given."""
 
     paper: str

@@ -17,9 +17,8 @@ numbers are compared only if the runs have the spec of a study that makes the ro
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from fairground.comparison.comparison_result import LEVEL, Interval, t_interval
 from fairground.papers.expected_runs import Mismatch, ensemble_protocol, expected_runs, mismatches, table_of
@@ -36,8 +35,7 @@ RESOLUTION = 0.01
 UNTRAINED = 0.005
 
 
-@dataclass(frozen=True, kw_only=True)
-class PublishedVerdict:
+class PublishedVerdict(NamedTuple):
     """What comparing runs with a printed number found. Intervals are shares of 1, None where they do not exist."""
 
     row: PublishedRow

@@ -10,6 +10,31 @@ from fairground.errors import SealError
 from fairground.errors import StoreError
 from fairground.errors import require
 from fairground.errors import require_within
+from fairground.files import CsvTable
+from fairground.files import LockedError
+from fairground.files import append_line
+from fairground.files import cache_folder
+from fairground.files import cannot_write
+from fairground.files import file_digests
+from fairground.files import held
+from fairground.files import is_at_work
+from fairground.files import open_file
+from fairground.files import parse_json
+from fairground.files import parse_with_digest
+from fairground.files import put_away
+from fairground.files import read_bytes
+from fairground.files import read_csv
+from fairground.files import read_json
+from fairground.files import read_text
+from fairground.files import read_with_digest
+from fairground.files import reading
+from fairground.files import require_file
+from fairground.files import shown
+from fairground.files import sweep
+from fairground.files import write_atomically
+from fairground.files import write_to_disk
+from fairground.files import write_with_digest
+from fairground.files import writing
 from fairground.records.arrays import array_names
 from fairground.records.arrays import map_array
 from fairground.records.arrays import map_npy
@@ -76,6 +101,7 @@ __all__ = [
     "Clock",
     "ClusterError",
     "Content",
+    "CsvTable",
     "DamageWarning",
     "DataError",
     "DivergedError",
@@ -90,6 +116,7 @@ __all__ = [
     "InputError",
     "KnownBug",
     "Listener",
+    "LockedError",
     "MeasuringStarted",
     "Note",
     "Outcome",
@@ -112,29 +139,52 @@ __all__ = [
     "Store",
     "StoreError",
     "UNKNOWN",
+    "append_line",
     "array_names",
+    "cache_folder",
+    "cannot_write",
     "changes",
     "changes_in",
     "checkpoints_newest_first",
     "code_version",
     "content_of",
+    "file_digests",
     "folder_names",
     "grouped",
+    "held",
+    "is_at_work",
     "locked",
     "map_array",
     "map_npy",
     "newest_checkpoint",
     "one_of_each_spec",
+    "open_file",
     "outcome_of",
     "own_run",
+    "parse_json",
+    "parse_with_digest",
+    "put_away",
     "read_arrays",
+    "read_bytes",
+    "read_csv",
+    "read_json",
+    "read_text",
+    "read_with_digest",
+    "reading",
     "records_of_csv",
     "require",
+    "require_file",
     "require_unchanged",
     "require_within",
     "resolve_run",
     "resolved",
     "run_in_progress",
+    "shown",
     "stored_spec",
+    "sweep",
     "write_arrays",
+    "write_atomically",
+    "write_to_disk",
+    "write_with_digest",
+    "writing",
 ]

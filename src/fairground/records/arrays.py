@@ -11,8 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from fairground.files import reading, write_atomically
-from fairground.spec import DataError, nearest, require
+from fairground.spec import DataError, nearest, reading, require, write_atomically
 
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
 

@@ -18,9 +18,8 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from fairground.files import file_digests
 from fairground.records import PACKAGES
-from fairground.spec import ROOM_OF, DamageWarning, InputError, RunSpec, StoreError, find
+from fairground.spec import ROOM_OF, DamageWarning, InputError, RunSpec, StoreError, file_digests, find
 
 #: hashes, versions and defaults, by what they are of
 Content = Mapping[str, str]

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairground.files import read_csv, shown
 from fairground.records import IMPORTED, Provenance, RunRecord, Score, SplitName
-from fairground.spec import MetricDeclaration, Value, declared_metric, hash_of, nearest, require
+from fairground.spec import MetricDeclaration, Value, declared_metric, hash_of, nearest, read_csv, require, shown
 
 COLUMNS = ("method", "loss", "dataset", "seed", "protocol", "step")
 #: what exports call some of them, in small letters

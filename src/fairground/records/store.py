@@ -13,14 +13,12 @@ import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairground.files import append_line, parse_with_digest, read_bytes, read_text, write_with_digest, writing
-from fairground.records import Outcome, RunFolder, folder_names, locked, outcome_of, resolved
-from fairground.records.record import RunRecord, State, grouped
+from fairground.records import Outcome, RunFolder, RunRecord, State, folder_names, grouped, locked, outcome_of, resolved
 from fairground.spec import DamageWarning, StoreError, data_name, method_name, require
 
 EVENTS = "events.jsonl"
@@ -41,8 +39,7 @@ _TABLES = """
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Event:
+class Event(NamedTuple):
     """Who did what (`kind`), when, and to which run or study (`run`)."""
 
     at: str

@@ -10,6 +10,31 @@ from fairground.errors import SealError
 from fairground.errors import StoreError
 from fairground.errors import require
 from fairground.errors import require_within
+from fairground.files import CsvTable
+from fairground.files import LockedError
+from fairground.files import append_line
+from fairground.files import cache_folder
+from fairground.files import cannot_write
+from fairground.files import file_digests
+from fairground.files import held
+from fairground.files import is_at_work
+from fairground.files import open_file
+from fairground.files import parse_json
+from fairground.files import parse_with_digest
+from fairground.files import put_away
+from fairground.files import read_bytes
+from fairground.files import read_csv
+from fairground.files import read_json
+from fairground.files import read_text
+from fairground.files import read_with_digest
+from fairground.files import reading
+from fairground.files import require_file
+from fairground.files import shown
+from fairground.files import sweep
+from fairground.files import write_atomically
+from fairground.files import write_to_disk
+from fairground.files import write_with_digest
+from fairground.files import writing
 from fairground.reporting.class_scores import ClassScores
 from fairground.reporting.comparison_text import MOST_TO_READ
 from fairground.reporting.comparison_text import compare_records
@@ -162,6 +187,7 @@ __all__ = [
     "ClassScores",
     "ClusterError",
     "Contours",
+    "CsvTable",
     "DARK",
     "DASHED",
     "DASHES",
@@ -178,6 +204,7 @@ __all__ = [
     "LATEX_MARKS",
     "LIGHT",
     "Line",
+    "LockedError",
     "MARKS",
     "MAX_METHODS",
     "MOST",
@@ -223,10 +250,13 @@ __all__ = [
     "WIDTH",
     "Watch",
     "WatchServer",
+    "append_line",
     "arrays_in",
     "axes_in",
     "axis_of",
     "build_page",
+    "cache_folder",
+    "cannot_write",
     "caption",
     "choose",
     "clean",
@@ -242,16 +272,19 @@ __all__ = [
     "duration",
     "factor_of",
     "figures_of",
+    "file_digests",
     "find_runs",
     "folded",
     "from_study",
     "has_intervals",
     "heading",
     "headline_of",
+    "held",
     "how_to_read",
     "indented",
     "inputs_of",
     "intervals_of",
+    "is_at_work",
     "join_names",
     "label_shifts",
     "labels_of",
@@ -262,22 +295,33 @@ __all__ = [
     "marks_of",
     "methods_of",
     "notes_of",
+    "open_file",
     "over_tables",
     "page_text",
     "pairs_to_read",
     "panels",
+    "parse_json",
+    "parse_with_digest",
     "picture",
     "plain",
     "plain_axes",
     "plain_pair",
     "points_by_class",
+    "put_away",
     "question_of",
     "read_audit",
+    "read_bytes",
+    "read_csv",
     "read_gallery",
+    "read_json",
+    "read_text",
     "read_values",
+    "read_with_digest",
+    "reading",
     "refusal",
     "render",
     "require",
+    "require_file",
     "require_within",
     "reservations",
     "results_plain",
@@ -291,6 +335,7 @@ __all__ = [
     "shorten",
     "show",
     "show_interval",
+    "shown",
     "side_of",
     "sign_of",
     "signed",
@@ -298,6 +343,7 @@ __all__ = [
     "squeeze",
     "study_card",
     "svg_for_page",
+    "sweep",
     "tables_of",
     "text_table",
     "unit",
@@ -305,10 +351,14 @@ __all__ = [
     "with_unit",
     "write",
     "write_answers",
+    "write_atomically",
     "write_figure",
     "write_figures",
     "write_page",
     "write_recommendation_page",
     "write_study_page",
     "write_suspects",
+    "write_to_disk",
+    "write_with_digest",
+    "writing",
 ]

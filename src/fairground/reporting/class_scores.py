@@ -1,7 +1,7 @@
 """Scores per test class, from the files of runs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from fairground.reporting import Method, arrays_in
 _ROUNDING = 1e-6
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ClassScores:
+class ClassScores(NamedTuple):
     """Scores per test class, from the files of runs whose folds are not yet averaged.
 
     A method's score on a class, for one seed, is the mean over its folds. Classes are weighted by their queries, as in

@@ -105,7 +105,7 @@ def plain(table: ResultTable, *, is_shown: bool = True) -> dict[str, Any]:
         "higher_is_better": table.higher_is_better[table.primary],
         "split": table.split,
         "differences": [dict(vars(difference)) for difference in table.fairness.differences],
-        "flags": [dict(vars(flag)) for flag in table.fairness.flags],
+        "flags": [flag._asdict() for flag in table.fairness.flags],
         "rows": rows,
         "level": level,
         "margin": table.comparison.margin,

@@ -8,15 +8,13 @@ import io
 import re
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from fairground.files import write_atomically
-from fairground.reporting import shorten, squeeze
+from fairground.reporting import shorten, squeeze, write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,8 +74,7 @@ def css_variables(palette: Palette) -> str:
     return " ".join(f"--{name}: {colour};" for name, colour in palette.items())
 
 
-@dataclass(frozen=True, kw_only=True)
-class Line:
+class Line(NamedTuple):
     """A line through (x, y), with a band from `low` to `high`, or filled down to zero."""
 
     x: Sequence[float]
@@ -103,8 +100,7 @@ class Line:
         axes.plot(self.x, self.y, color=colour, linestyle=dash, linewidth=self.width, **look)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Points:
+class Points(NamedTuple):
     """Marks at (x, y), the first with a text above it; hollow ones are numbers of others."""
 
     x: Sequence[float]
@@ -126,8 +122,7 @@ class Points:
             write(axes, self.text, (self.x[0], self.y[0]), (0, 7), palette["ink"])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bar:
+class Bar(NamedTuple):
     """A horizontal bar in one row from `start` to `value`, with an error bar and a text at its end."""
 
     row: float
@@ -155,8 +150,7 @@ def write(axes: "Axes", text: str, at: Size, shift: Size, colour: str, size: flo
     axes.annotate(text, at, shift, textcoords="offset points", ha=across, va=down, fontsize=size, color=colour)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Names:
+class Names(NamedTuple):
     """The names of marks, (name, x, y, colour), written next to them where they cover neither marks nor each other."""
 
     marks: Sequence[tuple[str, float, float, Series]]
@@ -173,8 +167,7 @@ class Names:
             write(axes, text, (x, y), shift, colour_of(series, palette), size=8)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Contours:
+class Contours(NamedTuple):
     """Lines of equal height over (x, y), the higher the darker; `heights` has a row for each y."""
 
     x: Sequence[float]
@@ -196,8 +189,7 @@ class Contours:
         axes.clabel(lines, fontsize=8, fmt="%.3g", colors=palette["ink"])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Panel:
+class Panel(NamedTuple):
     """Items on common axes; `rows` are named from the top, y = 0, 1, ..., `log` has the letters of logarithmic axes."""
 
     items: Sequence[Line | Points | Bar | Names | Contours]

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 
 from fairground.comparison import Interval
 from fairground.records import RunRecord
-from fairground.reporting import ResultTable, clean, figures, heading, shorten, unit
+from fairground.reporting import Method, ResultTable, RunSet, SectionKey, clean, figures, heading, shorten, unit
 from fairground.reporting.drawing import Draw, Size, series_of, svg_for_page, write_figure
-from fairground.reporting.run_set import Method, RunSet, SectionKey
 from fairground.spec import is_share
 from fairground.spec.study_spec import Kind
 

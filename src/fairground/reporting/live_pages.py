@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairground.files import is_at_work
 from fairground.records import RunFolder, RunInProgress, RunRecord, Store, folder_names, resolved, run_in_progress
 from fairground.reporting import clean, find_runs, heading, page_text, render, show
-from fairground.spec import FairgroundError, InputError, StudySpec, flatten, require, study_hash
+from fairground.spec import FairgroundError, InputError, StudySpec, flatten, is_at_work, require, study_hash
 from fairground.studies import ENDED, begun_hint, begun_studies, find_begun, folder_of, status_of
 
 #: least seconds between two builds of a page, and the pause after a build as a multiple of its time

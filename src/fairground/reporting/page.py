@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from fairground.comparison import COMPARED, Generality, is_under
-from fairground.files import read_json
 from fairground.papers import compare_with_published, ensemble_protocol, repeats_of
 from fairground.records import RunRecord, grouped, one_of_each_spec
 from fairground.reporting import ClassScores, caption, confidence_of, panels, read_gallery, sentences, write_figure
@@ -19,7 +18,7 @@ from fairground.reporting.page_templates import render, write_page
 from fairground.reporting.result_table import UNFAIR, ResultTable
 from fairground.reporting.run_set import Method, RunSet, SectionKey, collected, leave_out
 from fairground.reporting.tables_over_datasets import OverTables, over_tables
-from fairground.spec import DataError, InputError, flatten, require, shared
+from fairground.spec import DataError, InputError, flatten, read_json, require, shared
 
 #: galleries beyond this many characters are left out, and the page says so
 _GALLERY_BUDGET = 6_000_000

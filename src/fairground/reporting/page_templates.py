@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairground.files import write_atomically
-from fairground.reporting import DARK, LIGHT, MARKS, css_variables, dash_of, series_of
+from fairground.reporting import DARK, LIGHT, MARKS, css_variables, dash_of, series_of, write_atomically
 from fairground.reporting.headings_and_units import clean, duration, heading, shorten, show, show_interval, size, unit
 
 if TYPE_CHECKING:

@@ -197,7 +197,7 @@ def _of_study(name: str, home: Path) -> RunSet:
     results = []
     for result in studies.results_so_far(study, home=home):
         keys = {_repeat(run) for run in result.runs}
-        results.append(replace(result, joined=tuple(one for one in ensembles if _repeat(one) in keys)))
+        results.append(result._replace(joined=tuple(one for one in ensembles if _repeat(one) in keys)))
     runs = from_study(results, home=home, title=study.question or study.name)
     hint = f"`fairground study status {study.name}` shows its progress"
     require(len(runs.records) > 0, f"study {study.name} has no final run yet: {hint}")

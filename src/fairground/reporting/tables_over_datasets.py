@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairground.comparison import LEVEL, OverDatasets
 from fairground.comparison.over_datasets import over_datasets
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from fairground.reporting.figure import ReportFigure
 
 
-@dataclass(frozen=True, kw_only=True)
-class OverTables:
+class OverTables(NamedTuple):
     """Methods compared over data sets; `left_out` are the methods that some data set lacks."""
 
     found: OverDatasets

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from fairground.comparison import Comparison, InputError, Values, require
-from fairground.files import read_csv, shown
+from fairground.comparison import Comparison, InputError, Values, read_csv, require, shown
 from fairground.reporting import clean, indented, plain_pair, shorten, table_formats
 
 NEEDED = ("method", "seed", "value")

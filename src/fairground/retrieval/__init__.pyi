@@ -10,6 +10,31 @@ from fairground.errors import SealError
 from fairground.errors import StoreError
 from fairground.errors import require
 from fairground.errors import require_within
+from fairground.files import CsvTable
+from fairground.files import LockedError
+from fairground.files import append_line
+from fairground.files import cache_folder
+from fairground.files import cannot_write
+from fairground.files import file_digests
+from fairground.files import held
+from fairground.files import is_at_work
+from fairground.files import open_file
+from fairground.files import parse_json
+from fairground.files import parse_with_digest
+from fairground.files import put_away
+from fairground.files import read_bytes
+from fairground.files import read_csv
+from fairground.files import read_json
+from fairground.files import read_text
+from fairground.files import read_with_digest
+from fairground.files import reading
+from fairground.files import require_file
+from fairground.files import shown
+from fairground.files import sweep
+from fairground.files import write_atomically
+from fairground.files import write_to_disk
+from fairground.files import write_with_digest
+from fairground.files import writing
 from fairground.retrieval.contingency import TERMS
 from fairground.retrieval.contingency import entropy
 from fairground.retrieval.contingency import expected_mutual_information
@@ -66,6 +91,7 @@ from fairground.retrieval.verification import place
 __all__ = [
     "ClusterError",
     "Clusters",
+    "CsvTable",
     "DamageWarning",
     "DataError",
     "DeviceSearchPlan",
@@ -77,6 +103,7 @@ __all__ = [
     "HeldTiles",
     "InputError",
     "LONGEST",
+    "LockedError",
     "MANY",
     "N_SCORES",
     "PairCounts",
@@ -95,36 +122,59 @@ __all__ = [
     "Tiles",
     "Workspace",
     "accumulate",
+    "append_line",
     "average",
     "best_by_class",
     "blocks",
+    "cache_folder",
+    "cannot_write",
     "count_pairs",
     "count_tile",
     "edge_for",
     "entropy",
     "expected_mutual_information",
+    "file_digests",
     "fill_table",
     "find_duplicate_rows",
     "has_float64",
+    "held",
+    "is_at_work",
     "multiply",
     "mutual_information",
     "nearest",
     "nearest_on_device",
     "normalise_rows",
+    "open_file",
+    "parse_json",
+    "parse_with_digest",
     "place",
+    "put_away",
     "rank",
     "rank_on_device",
+    "read_bytes",
+    "read_csv",
+    "read_json",
+    "read_text",
     "read_thresholds",
+    "read_with_digest",
+    "reading",
     "relevant_scores",
     "require",
+    "require_file",
     "require_within",
     "share_out",
     "share_stretches",
+    "shown",
     "single_threaded_blas",
     "squared_lengths",
+    "sweep",
     "table_length",
     "table_scale",
     "take_best",
     "take_nearest",
     "transpose",
+    "write_atomically",
+    "write_to_disk",
+    "write_with_digest",
+    "writing",
 ]

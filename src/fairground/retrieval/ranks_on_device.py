@@ -4,8 +4,8 @@ Scores of a block of queries are made in one product, so that thresholds and wha
 numbers. The rules are the same: higher score first, equal scores by number, excluded pairs nowhere.
 """
 
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -16,8 +16,7 @@ from fairground.retrieval.ranks import Ranked, Relevant
 N_SCORES = 2**24
 
 
-@dataclass(frozen=True, kw_only=True)
-class DeviceSearchPlan:
+class DeviceSearchPlan(NamedTuple):
     """Queries (m, d) in search order and distinct references (u, d) on one device; the rest as in `SearchPlan`.
 
     `kind` (n,) says which distinct row each reference in search order is.

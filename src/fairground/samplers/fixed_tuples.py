@@ -16,8 +16,7 @@ import numpy as np
 import torch
 
 from fairground.contracts.sampler import BatchSampler, Labels, label_tensor, require
-from fairground.files import reading, require_file
-from fairground.records import DataError, FairgroundError, InputError, read_arrays
+from fairground.records import DataError, FairgroundError, InputError, read_arrays, reading, require_file
 
 
 class FixedTuplesSampler(BatchSampler):

@@ -10,6 +10,31 @@ from fairground.errors import SealError
 from fairground.errors import StoreError
 from fairground.errors import require
 from fairground.errors import require_within
+from fairground.files import CsvTable
+from fairground.files import LockedError
+from fairground.files import append_line
+from fairground.files import cache_folder
+from fairground.files import cannot_write
+from fairground.files import file_digests
+from fairground.files import held
+from fairground.files import is_at_work
+from fairground.files import open_file
+from fairground.files import parse_json
+from fairground.files import parse_with_digest
+from fairground.files import put_away
+from fairground.files import read_bytes
+from fairground.files import read_csv
+from fairground.files import read_json
+from fairground.files import read_text
+from fairground.files import read_with_digest
+from fairground.files import reading
+from fairground.files import require_file
+from fairground.files import shown
+from fairground.files import sweep
+from fairground.files import write_atomically
+from fairground.files import write_to_disk
+from fairground.files import write_with_digest
+from fairground.files import writing
 from fairground.spec.adaptation_spec import AdaptationSpec
 from fairground.spec.adaptation_spec import Trains
 from fairground.spec.catalogue import OBJECTS
@@ -140,6 +165,7 @@ __all__ = [
     "ClusterError",
     "ComponentSpec",
     "Counts",
+    "CsvTable",
     "DEFAULT_PROTOCOL",
     "DamageWarning",
     "DataError",
@@ -153,6 +179,7 @@ __all__ = [
     "Integer",
     "LATER",
     "LOSS_RATE",
+    "LockedError",
     "LogReal",
     "MethodSpec",
     "MetricDeclaration",
@@ -193,6 +220,9 @@ __all__ = [
     "Unit",
     "UntilSettledSpec",
     "Value",
+    "append_line",
+    "cache_folder",
+    "cannot_write",
     "canonical",
     "canonical_json",
     "changes",
@@ -209,6 +239,7 @@ __all__ = [
     "differences",
     "differing",
     "end_of",
+    "file_digests",
     "find",
     "find_outside",
     "fit",
@@ -218,7 +249,9 @@ __all__ = [
     "goodness",
     "grid_of",
     "hash_of",
+    "held",
     "in_unit",
+    "is_at_work",
     "is_share",
     "jobs_of",
     "lazy_names",
@@ -231,36 +264,53 @@ __all__ = [
     "method_of",
     "name_of",
     "nearest",
+    "open_file",
     "override_text",
     "paper_settings",
+    "parse_json",
     "parse_override",
     "parse_overrides",
     "parse_value",
+    "parse_with_digest",
     "preset_of",
     "presets",
     "protocol_names",
     "protocol_texts",
+    "put_away",
     "range_for",
     "range_from_plain",
     "read_analysis",
+    "read_bytes",
+    "read_csv",
+    "read_json",
     "read_range",
+    "read_text",
     "read_toml",
+    "read_with_digest",
+    "reading",
     "reference_of",
     "refuse_unknown",
     "require",
+    "require_file",
     "require_within",
     "rounded",
     "run_from_plain",
     "settings_as",
     "settings_of",
     "shared",
+    "shown",
     "spelled",
     "study_from_plain",
     "study_hash",
     "study_names",
+    "sweep",
     "text_of_preset",
     "text_without_seed",
     "to_plain",
     "value_at",
     "without_fold",
+    "write_atomically",
+    "write_to_disk",
+    "write_with_digest",
+    "writing",
 ]

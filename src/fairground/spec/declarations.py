@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import CodeType, SimpleNamespace
@@ -50,8 +49,7 @@ _CHECKS: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Setting:
+class Setting(NamedTuple):
     """One constructor argument: its annotation as written and as a type, and its default if it has one."""
 
     annotation: str

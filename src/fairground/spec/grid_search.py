@@ -4,8 +4,7 @@ import math
 from collections.abc import Mapping
 from itertools import product
 
-from fairground.errors import require
-from fairground.spec import Choice, Integer, Range, Value, value_at
+from fairground.spec import Choice, Integer, Range, Value, require, value_at
 
 
 def grid_of(ranges: Mapping[str, Range], trials: int) -> list[dict[str, Value]]:

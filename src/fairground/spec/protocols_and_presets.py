@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground import spec
-from fairground.files import read_text
-from fairground.spec import ROOM_OF, InputError, Value, canonical, nearest, require
+from fairground.spec import ROOM_OF, InputError, Value, canonical, nearest, read_text, require
 
 #: the protocols, presets and studies that come with the package
 SHIPPED: Path = Path(__file__).parents[1] / "papers" / "protocols"

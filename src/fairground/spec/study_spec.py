@@ -9,21 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from fairground import spec as room
-from fairground.errors import require
-from fairground.spec import (
-    LATER,
-    UNSAID,
-    Value,
-    declared,
-    grid_of,
-    hash_of,
-    load_run,
-    nearest,
-    parse_override,
-    to_plain,
-)
+from fairground.spec import UNSAID, declared, grid_of, hash_of, load_run, nearest, require, to_plain
 from fairground.spec.run_spec import ROOM_OF, RunSpec, check_bounds
 from fairground.spec.search_ranges import LogReal, Range, contains, range_for, range_from_plain
+from fairground.spec.settings import LATER, Value, parse_override
 
 #: as MLRC searched the rate of a loss' own weights
 LOSS_RATE = LogReal(low=1e-6, high=1.0)

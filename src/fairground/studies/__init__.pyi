@@ -10,6 +10,31 @@ from fairground.errors import SealError
 from fairground.errors import StoreError
 from fairground.errors import require
 from fairground.errors import require_within
+from fairground.files import CsvTable
+from fairground.files import LockedError
+from fairground.files import append_line
+from fairground.files import cache_folder
+from fairground.files import cannot_write
+from fairground.files import file_digests
+from fairground.files import held
+from fairground.files import is_at_work
+from fairground.files import open_file
+from fairground.files import parse_json
+from fairground.files import parse_with_digest
+from fairground.files import put_away
+from fairground.files import read_bytes
+from fairground.files import read_csv
+from fairground.files import read_json
+from fairground.files import read_text
+from fairground.files import read_with_digest
+from fairground.files import reading
+from fairground.files import require_file
+from fairground.files import shown
+from fairground.files import sweep
+from fairground.files import write_atomically
+from fairground.files import write_to_disk
+from fairground.files import write_with_digest
+from fairground.files import writing
 from fairground.studies.final_runs import FinalRuns
 from fairground.studies.final_runs import finals_of
 from fairground.studies.final_runs import run_finals
@@ -74,6 +99,7 @@ from fairground.studies.trials import select
 
 __all__ = [
     "ClusterError",
+    "CsvTable",
     "DamageWarning",
     "DataError",
     "DivergedError",
@@ -86,6 +112,7 @@ __all__ = [
     "JobResult",
     "JobStatus",
     "LEAST_FINISHED",
+    "LockedError",
     "OPENED",
     "OnRecord",
     "PAUSE",
@@ -110,18 +137,24 @@ __all__ = [
     "Trial",
     "TrialState",
     "TrialStore",
+    "append_line",
     "begun_hint",
     "begun_studies",
+    "cache_folder",
+    "cannot_write",
     "cost_probes",
     "counts",
     "direction_of",
     "expected_best",
     "failures_of",
+    "file_digests",
     "finals_of",
     "find_begun",
     "folder_of",
     "frozen",
+    "held",
     "importance",
+    "is_at_work",
     "is_hopeless",
     "join_folds",
     "joined_record",
@@ -129,20 +162,37 @@ __all__ = [
     "measured_speeds",
     "next_settings",
     "on_bounds",
+    "open_file",
+    "parse_json",
+    "parse_with_digest",
     "plan_of",
+    "put_away",
+    "read_bytes",
+    "read_csv",
+    "read_json",
+    "read_text",
+    "read_with_digest",
+    "reading",
     "require",
+    "require_file",
     "require_within",
     "results_so_far",
     "run_finals",
     "search",
     "select",
+    "shown",
     "status_of",
     "stored_study",
     "suggest",
+    "sweep",
     "trace",
     "wave_of",
     "waves_of",
     "waves_so_far",
     "with_procedures",
     "work_of",
+    "write_atomically",
+    "write_to_disk",
+    "write_with_digest",
+    "writing",
 ]

@@ -1,8 +1,7 @@
 """The final runs of a study, which open the test split: repeats, or seeds in waves, which the records decide."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairground import comparison
 from fairground.records.record import RunRecord
@@ -10,8 +9,7 @@ from fairground.spec import DataError, RunSpec, SeedProcedure, StudyJob, StudySp
 from fairground.studies import Request, Requests, Scheduler, Seal, with_procedures
 
 
-@dataclass(frozen=True, kw_only=True)
-class FinalRuns:
+class FinalRuns(NamedTuple):
     """The final runs of one job by seed and fold; in waves, as many as it can get."""
 
     job: StudyJob

@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from fairground import comparison
 from fairground.records import RunRecord, Store
@@ -17,8 +17,7 @@ from fairground.studies.trials import Selected, Trial, TrialStore, counts, selec
 Spawn = Callable[[str], Executor]
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobResult:
+class JobResult(NamedTuple):
     """One method on one data set: its trials, what was selected, the final runs and the joined models."""
 
     job: StudyJob
@@ -84,8 +83,7 @@ def run_study(
     ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobStatus:
+class JobStatus(NamedTuple):
     """One job; `is_selected` tells whether its test split has been opened. In waves, `final_wanted` grows."""
 
     job: str
@@ -162,8 +160,7 @@ def results_so_far(study: StudySpec, *, home: Path) -> list[JobResult]:
     return results
 
 
-@dataclass(frozen=True, kw_only=True)
-class StudyFailures:
+class StudyFailures(NamedTuple):
     """`n` trials and final runs, of which `n_done` have scores and the failed have `reasons`, each with its count."""
 
     n: int

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar, cast
 
 from fairground import training
-from fairground.files import LockedError
-from fairground.records import Clock, RunFolder, RunRecord, Store, locked, newest_checkpoint
+from fairground.records import Clock, LockedError, RunFolder, RunRecord, Store, locked, newest_checkpoint
 from fairground.records.content import ChangedError, Content, changes_in, content_of, require_unchanged
 from fairground.spec import RunSpec, SearchProcedure, SeedProcedure, StoreError, method_of, name_of, to_plain
 from fairground.studies.executors.executor import Executor, Outcome

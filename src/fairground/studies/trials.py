@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from fairground.files import append_line, read_text
-from fairground.spec import StoreError, Value, goodness
+from fairground.spec import StoreError, Value, append_line, goodness, read_text
 
 #: asked until it has ended; a diverged trial has no score, least of all zero
 TrialState = Literal["asked", "done", "pruned", "diverged", "failed"]

@@ -10,6 +10,31 @@ from fairground.errors import SealError
 from fairground.errors import StoreError
 from fairground.errors import require
 from fairground.errors import require_within
+from fairground.files import CsvTable
+from fairground.files import LockedError
+from fairground.files import append_line
+from fairground.files import cache_folder
+from fairground.files import cannot_write
+from fairground.files import file_digests
+from fairground.files import held
+from fairground.files import is_at_work
+from fairground.files import open_file
+from fairground.files import parse_json
+from fairground.files import parse_with_digest
+from fairground.files import put_away
+from fairground.files import read_bytes
+from fairground.files import read_csv
+from fairground.files import read_json
+from fairground.files import read_text
+from fairground.files import read_with_digest
+from fairground.files import reading
+from fairground.files import require_file
+from fairground.files import shown
+from fairground.files import sweep
+from fairground.files import write_atomically
+from fairground.files import write_to_disk
+from fairground.files import write_with_digest
+from fairground.files import writing
 from fairground.training.adaptation import ALWAYS
 from fairground.training.adaptation import Adaptation
 from fairground.training.adaptation import AdaptedModel
@@ -165,6 +190,7 @@ __all__ = [
     "CachedViews",
     "Checkpoints",
     "ClusterError",
+    "CsvTable",
     "DamageWarning",
     "DataError",
     "Diagnosis",
@@ -194,6 +220,7 @@ __all__ = [
     "LEAST_SEEN",
     "LoadedTable",
     "Loader",
+    "LockedError",
     "MEASURES",
     "MOST_APART",
     "MOST_FITTED",
@@ -230,6 +257,7 @@ __all__ = [
     "Workbench",
     "algorithms",
     "analyse_train",
+    "append_line",
     "as_part",
     "build",
     "build_loader",
@@ -240,7 +268,9 @@ __all__ = [
     "build_optimiser",
     "build_regulariser",
     "build_stepper",
+    "cache_folder",
     "cached_backward",
+    "cannot_write",
     "collapse",
     "content_of_data",
     "convert_batch_norms",
@@ -254,6 +284,7 @@ __all__ = [
     "ensemble_job",
     "evaluate_stored",
     "exploding_norms",
+    "file_digests",
     "fingerprint_of",
     "fit_head",
     "folder_of",
@@ -262,7 +293,9 @@ __all__ = [
     "gallery_of",
     "gather_shares",
     "half_of",
+    "held",
     "hubs",
+    "is_at_work",
     "joined",
     "load_table",
     "measure",
@@ -271,18 +304,29 @@ __all__ = [
     "name_of_object",
     "no_active_tuples",
     "object_notes",
+    "open_file",
     "overfitting",
     "own_randomness",
+    "parse_json",
+    "parse_with_digest",
     "peak_device_memory",
     "prepare_inputs",
+    "put_away",
     "put_back",
     "queries_and_gallery",
     "rate_factor",
+    "read_bytes",
+    "read_csv",
+    "read_json",
     "read_profile",
+    "read_text",
+    "read_with_digest",
+    "reading",
     "reopen",
     "require",
     "require_chunks_alone",
     "require_classes",
+    "require_file",
     "require_precision",
     "require_weights",
     "require_within",
@@ -295,12 +339,18 @@ __all__ = [
     "selected_weights",
     "set_streams",
     "shard_slice",
+    "shown",
     "start_head",
     "stream_states",
     "stuck_at_margin",
+    "sweep",
     "take_snapshot",
     "to_bytes",
     "torch_threads",
     "view_of",
     "view_of_rows",
+    "write_atomically",
+    "write_to_disk",
+    "write_with_digest",
+    "writing",
 ]

@@ -12,15 +12,13 @@ import numpy as np
 from torch import Tensor, get_num_threads
 
 from fairground.evaluation import metric_named
-from fairground.files import sweep, write_atomically
 from fairground.records import RunFolder, locked, newest_checkpoint, require_unchanged, write_arrays
 from fairground.records.record import RunRecord, Score, Selection, SplitName, State
 from fairground.records.training_events import BatchTrained, EpochEnded, Event, Listener, Note
-from fairground.spec import DivergedError, RunSpec, child_seed, method_of, name_of, to_plain
-from fairground.training import ALONE, ProcessGroup, SealedRows, Training, gallery_of
+from fairground.spec import DivergedError, RunSpec, child_seed, method_of, name_of, sweep, to_plain, write_atomically
+from fairground.training import ALONE, ProcessGroup, SealedRows, Training, analyse_train, gallery_of, measure
 from fairground.training import device as hardware
 from fairground.training.assemble import assemble
-from fairground.training.evaluate_run import analyse_train, measure
 
 
 def run(

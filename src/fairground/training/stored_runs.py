@@ -10,12 +10,10 @@ import torch
 from fairground.contracts import Preprocessing
 from fairground.evaluation import concatenate, evaluate_in_detail
 from fairground.evaluation.embed import embed
-from fairground.files import read_json
 from fairground.records import RunFolder, Store, changes_in, newest_checkpoint, read_arrays, stored_spec
-from fairground.spec import ComponentSpec, DamageWarning, DataError, StoreError, require, run_from_plain
-from fairground.training import Checkpoints, InputProfile, SealedRows, device_named, view_of
+from fairground.spec import ComponentSpec, DamageWarning, DataError, StoreError, read_json, require, run_from_plain
+from fairground.training import Checkpoints, InputProfile, SealedRows, device_named, measure, view_of
 from fairground.training.assemble import Assembled, assemble
-from fairground.training.evaluate_run import measure
 
 #: scores measured again on another device, or without float16 copies of frozen stages, differ by less
 MOST_APART = 0.01

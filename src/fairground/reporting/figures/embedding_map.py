@@ -7,7 +7,6 @@ Limits
     A map has two axes of many: neighbours on it may be far apart in the space. It states its share of the variance.
 """
 
-from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
@@ -38,8 +37,7 @@ class Point(NamedTuple):
         return self.klass % N_SERIES
 
 
-@dataclass(frozen=True, kw_only=True)
-class EmbeddingMap:
+class EmbeddingMap(NamedTuple):
     """The map of one run; `names` are those of its classes as far as they are known, `share` the variance it shows."""
 
     label: str

@@ -14,7 +14,6 @@ Paper
 """
 
 from collections.abc import Collection
-from dataclasses import replace
 
 import numpy as np
 
@@ -249,7 +248,7 @@ def densities(inputs: FigureInputs) -> ReportFigure | None:
         title="Distances within and between classes",
         sentence="Densities of the distances between training images of the same class and of different classes, for "
         f"{count(len(drawn), 'method')}, one run each. Less overlap means better separated classes.",
-        draw=panels([replace(panel, x_range=(0, end)) for panel in drawn], keys=keys.items(), kind="bar"),
+        draw=panels([panel._replace(x_range=(0, end)) for panel in drawn], keys=keys.items(), kind="bar"),
         height=2.5 * -(-len(drawn) // 2) + 0.4,
     )
 

@@ -6,7 +6,6 @@ Paper
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from statistics import fmean, stdev
 
 from fairground.comparison import join_words
@@ -85,7 +84,7 @@ def _with_and_without(inputs: FigureInputs, change: str, title: str, number: str
     scores = [values for row in found[axis].values() for values in row]
     best = ", of several strengths the best" if len(changed) > len(pairs) else ""
     score, *decays = (_paired_bars(rows, (1, 2), name) for name, rows in known.items())
-    score = replace(score, x=f"{axis} (axis cut off)", x_range=cut_axis(scores))
+    score = score._replace(x=f"{axis} (axis cut off)", x_range=cut_axis(scores))
     changes = []
     for name, rows in known.items():
         mean = mean_change([fmean(with_it) - fmean(without) for without, with_it in rows.values()])

@@ -11,7 +11,6 @@ Paper
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -105,7 +104,7 @@ def curves_of(table: ResultTable) -> dict[str, Line]:
             line = Line(x=places, y=tuple(map(fmean, values)), series=series_of(rank), width=0.8, alpha=0.45)
             if line.series is not None:
                 low, high = tuple(map(min, values)), tuple(map(max, values))
-                line = replace(line, width=2.0, alpha=1.0, low=low, high=high)
+                line = line._replace(width=2.0, alpha=1.0, low=low, high=high)
             found[row.label] = line
     return found
 

@@ -10,7 +10,6 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any, NamedTuple, Self
 
@@ -24,8 +23,7 @@ _LIBRARIES_NUM = ("OMP_NUM", "MKL_NUM", "OPENBLAS_NUM", "NUMBA_NUM", "VECLIB_MAX
 _THREAD_VARIABLES = tuple(f"{library}_THREADS" for library in _LIBRARIES_NUM)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
+class Outcome(NamedTuple):
     """A job's result or its failure in one sentence; `is_store_failure`: the disk or the store failed, not the job."""
 
     job_id: str

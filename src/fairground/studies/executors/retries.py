@@ -2,7 +2,6 @@
 
 import os
 from abc import abstractmethod
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ class WorkerExecutor(Executor):
             # At once: the caller may be busy with this outcome for a while.
             self._launch()
             if isinstance(end, Outcome):
-                return replace(end, attempts=order.attempt)
+                return end._replace(attempts=order.attempt)
             then = "the next free worker continues its run" if is_tried_again else "its run is given up"
             told = {"kind": "worker_died", "worker_died": end, "attempt": order.attempt, "run": order.job_id}
             self._watch({**told, "note": f"a worker died ({end}); {then}"})
