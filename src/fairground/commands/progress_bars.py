@@ -196,10 +196,8 @@ def _outcome(record: "records.RunRecord", metric: str, known_signs: set[str]) ->
     new = [sign for sign in dict.fromkeys(finding.sign for finding in record.findings) if sign not in known_signs]
     known_signs.update(new)
     signs = f"  doctor: {', '.join(new)}" if new else ""
-    return (
-        f"{record.setting('loss')} seed {record.spec['seed']}{'' if fold is None else f' fold {fold}'}",
-        f"{ended}{signs}",
-    )
+    which = "" if fold is None else f" fold {fold}"
+    return f"{record.setting('loss')} seed {record.spec['seed']}{which}", f"{ended}{signs}"
 
 
 def _say_note(event: Mapping[str, Any], say: Callable[[str], None]) -> None:

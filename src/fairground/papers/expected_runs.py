@@ -6,7 +6,7 @@ Settings that a search chose are compared by procedure: the same ranges, trials,
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairground.papers.published_numbers import PublishedRow, PublishedTable, published_tables
 from fairground.records import RunRecord, grouped
@@ -38,17 +38,12 @@ class ExpectedRuns:
         return len(self.job.study.folds.used) * (trials + self.job.study.repeats)
 
 
-@dataclass(frozen=True)
-class Mismatch:
+class Mismatch(NamedTuple):
     """One setting (`loss.margin`) or component (`loss`) in which runs are not those of a printed number."""
 
     setting: str
     ours: str
     theirs: str
-
-    @property
-    def is_component(self) -> bool:
-        return "." not in self.setting
 
     def __str__(self) -> str:
         return f"{self.setting} is {self.ours}, the paper has {self.theirs}"

@@ -65,7 +65,7 @@ def compare_with_published(
         for rows in grouped((same(row), row) for row in rows_for(group[0])).values():
             # The same for all metrics of a method.
             known = list(obstacles(group, rows[0]))
-            distance = len(known), sum(isinstance(one, str) or one.is_component for one in known)
+            distance = len(known), sum(isinstance(one, str) or "." not in one.setting for one in known)
             verdicts += [(distance, _verdict(group, row, known)) for row in rows]
         fitting = [verdict for _, verdict in verdicts if verdict.outcome != "not comparable"]
         nearest = [verdict for _, verdict in sorted(verdicts, key=lambda pair: pair[0])[:1]]

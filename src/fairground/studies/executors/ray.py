@@ -35,16 +35,14 @@ class RayExecutor(WorkerExecutor):
         require(gpus_per_run >= 0, f"gpus_per_run must be 0 or more; got {gpus_per_run}")
         require(node_wait >= 0, f"node_wait must be 0 seconds or more; got {node_wait}")
         self._gpus, self._node_wait = gpus_per_run, node_wait
+        self._room = f"room for a worker of {self._threads} processors and {gpus_per_run:g} GPUs"
         self._is_ours = not ray.is_initialized()
         if self._is_ours:
             _join(address or "auto")
         nodes = _live_nodes()
         most = {kind: max((node.get(kind, 0) for node in nodes), default=0) for kind in ("CPU", "GPU")}
-        require(
-            self._has_room(nodes),
-            f"no node of the cluster has room for a worker of {self._threads} processors and {gpus_per_run:g} GPUs: "
-            f"the most on one node are {most['CPU']:g} and {most['GPU']:g}",
-        )
+        there = f"the most on one node are {most['CPU']:g} and {most['GPU']:g}"
+        require(self._has_room(nodes), f"no node of the cluster has {self._room}: {there}")
         if most["GPU"] and not gpus_per_run and self._device == "auto":
             # Ray gives such tasks no GPU of their own: they would all take the first one.
             self._device = "cpu"
@@ -96,13 +94,9 @@ class RayExecutor(WorkerExecutor):
         now = time.monotonic()
         if self._has_room(_live_nodes()):
             self._had_room = now
-        require(
-            now - self._had_room <= self._node_wait,
-            f"no node of the cluster has had room for a worker of {self._threads} processors and {self._gpus:g} "
-            f"GPUs for {self._node_wait:g} seconds (--node-wait). Checkpoints and records are safe: "
-            "start a node and run the same command again",
-            ClusterError,
-        )
+        lost = f"no node of the cluster has had {self._room} for {self._node_wait:g} seconds (--node-wait)"
+        safe = "Checkpoints and records are safe: start a node and run the same command again"
+        require(now - self._had_room <= self._node_wait, f"{lost}. {safe}", ClusterError)
 
     def _has_room(self, nodes: list[dict[str, Any]]) -> bool:
         return any(node.get("CPU", 0) >= self._threads and node.get("GPU", 0) >= self._gpus for node in nodes)
@@ -113,11 +107,8 @@ def _perform(order: Order, threads: int, version: str, events: Queue) -> Outcome
 
 
 def _join(address: str) -> None:
-    require(
-        "://" not in address,
-        f"a cluster's address is host:port or auto; got '{address}'. Join it on this machine with "
-        "`ray start --address=host:port`, then say --address auto",
-    )
+    advice = "Join it on this machine with `ray start --address=host:port`, then say --address auto"
+    require("://" not in address, f"a cluster's address is host:port or auto; got '{address}'. {advice}")
     try:
         ray.init(address=address, configure_logging=False, log_to_driver=False)
     except (ConnectionError, RuntimeError, ValueError) as error:

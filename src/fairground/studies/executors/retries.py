@@ -5,7 +5,7 @@ from abc import abstractmethod
 from pathlib import Path
 from typing import Any
 
-from fairground.records import StoreError, code_version, require
+from fairground.records import code_version
 from fairground.studies.executors.executor import Executor, Order, Outcome, Watch, environment_of, perform
 
 
@@ -55,19 +55,12 @@ class WorkerExecutor(Executor):
 
 def perform_on_node(order: Order, threads: int, version: str, tell: Watch) -> Outcome:
     """Perform a job on a machine of a cluster, if it has the driver's version and run directory."""
-    home = order.argument.get("home")
-    try:
-        require(
-            version == code_version(),
-            f"a node of the cluster has fairground {code_version()}, the driver {version}: install the same on all",
-            StoreError,
-        )
-        require(
-            home is None or Path(home).is_dir(),
-            f"{home} is not on every node of the cluster: several machines need a --home they share",
-            StoreError,
-        )
-    except StoreError as error:
-        return Outcome(job_id=order.job_id, failure=str(error), is_store_failure=True)
+    home, here, failure = order.argument.get("home"), code_version(), ""
+    if version != here:
+        failure = f"a node of the cluster has fairground {here}, the driver {version}: install the same on all"
+    elif home is not None and not Path(home).is_dir():
+        failure = f"{home} is not on every node of the cluster: several machines need a --home they share"
+    if failure:
+        return Outcome(job_id=order.job_id, failure=failure, is_store_failure=True)
     os.environ.update(environment_of(threads))
     return perform(order, tell, threads=threads)
