@@ -172,8 +172,7 @@ def get_data(
             raise DataError(f"{target} is there and is not {name}; remove it or name another: {error}") from error
         return target
     if not quiet:
-        sizes = (_size(one.n_bytes) if one.n_bytes else "size not known" for one in files)
-        places = ", ".join(f"{place} ({size})" for place, size in zip(files.values(), sizes, strict=True))
+        places = ", ".join(f"{place} ({_size(one.n_bytes)})" for one, place in files.items())
         about = f"{declared('datasets', name, 'title', name)} from {places}\nlicence: {loading.DOWNLOADS[name].licence}"
         print(f"{about}\ninto: {target.absolute()}", file=sys.stderr)
     with counted(f"getting {name}", is_quiet=quiet) as tell:
@@ -204,10 +203,10 @@ def get_command(
     for key, one in loading.DOWNLOADS.items():
         lines.append(f"{key}: {declared('datasets', key, 'title', key)}; licence: {one.licence}")
         for file in (file for way in one.ways for file in way):
-            sums = [f"{kind} {value}" for kind, value in (("SHA-256", file.sha256), ("MD5", file.md5)) if value]
-            size = _size(file.n_bytes) if file.n_bytes else "size not known"
-            known = sums[0] if sums else "checksum not known"
-            lines.append(Verbatim(f"  {file.file}, {size}, {file.address or 'by --from only'}\n    {known}"))
+            sums = (("SHA-256", file.sha256), ("MD5", file.md5))
+            known = next((f"{kind} {value}" for kind, value in sums if value), "checksum not known")
+            about = f"{file.file}, {_size(file.n_bytes)}, {file.address or 'by --from only'}"
+            lines.append(Verbatim(f"  {about}\n    {known}"))
     plain = {key: [[file._asdict() for file in way] for way in one.ways] for key, one in loading.DOWNLOADS.items()}
     return Answer(plain, lines)
 
@@ -245,7 +244,8 @@ def caches(
 
 
 def _size(n_bytes: int) -> str:
-    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.1f} MB"
+    known = f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.1f} MB"
+    return known if n_bytes else "size not known"
 
 
 COMMANDS = {"check": check, "get": get_command, "caches": caches}

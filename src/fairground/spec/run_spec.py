@@ -68,12 +68,10 @@ class OptimiserSpec:
 class TrainingSpec:
     """How long, how large, and when to stop. `batches_per_epoch` 0 means one natural pass over the training split.
 
-    `precision` bf16 or fp16 lets the network multiply in numbers of two bytes, auto in those that the device has;
-    `compile` hands the network to torch.compile.
+    `precision` bf16 or fp16 lets the network multiply in numbers of two bytes, auto in those that the device has.
     `trainable` says which stages of the trunk train besides the head: all, the last N (last:N), or none (head). The
-    others run once: their outputs for `views` augmented views of each image are kept on disk, and epochs train the
-    rest from them. With `views` 0 nothing is kept, and every step augments again. Every `analyse_every` epochs, 0 for
-    never, rho and pi of the training split go into the epoch's row; they change and select nothing. On a GPU only
+    others run once: their outputs for `views` augmented views of each image are kept on disk, or with 0 none are. Every
+    `analyse_every` epochs, 0 for never, rho and pi of the training split go into the epoch's row. On a GPU only
     `deterministic` algorithms are used where that is asked for, and else the fastest.
     """
 

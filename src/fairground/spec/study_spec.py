@@ -55,11 +55,8 @@ class SearchSpec:
 
     `space` tunable takes the ranges of the components a method uses, and the rate of the loss' own weights; explicit
     takes `ranges` and the method's own alone. The first `startup` trials are Sobol points; with `defaults_first` the
-    very first is the method as its overrides and defaults have it (off by default, so that searches that have names
-    keep their results). Trials are asked `wave` at a time, each wave knowing all earlier ones: how many workers there
-    are never changes what is asked. With `pruning` median, a trial below the median of the finished ones on each of its
-    first `prune_after` folds stops there. The `sampler` grid tries every point of the largest grid of at most `trials`
-    points, and nothing else.
+    very first is the method as it is. Trials are asked `wave` at a time, so that the number of workers never changes
+    what is asked. With `pruning` median, a trial below the median on each of its first `prune_after` folds stops there.
     """
 
     trials: int = 0
