@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from fairground import spec as room
-from fairground.spec import UNSAID, declared, grid_of, hash_of, load_run, nearest, require, to_plain
+from fairground.spec import UNSAID, declared, hash_of, load_run, nearest, require, to_plain
 from fairground.spec.run_spec import ROOM_OF, RunSpec, check_bounds
 from fairground.spec.search_ranges import LogReal, Range, contains, range_for, range_from_plain
 from fairground.spec.settings import LATER, Value, parse_override
@@ -360,7 +360,7 @@ class StudyJob:
         search, ranges = self.study.search, self.ranges()
         if not ranges:
             return min(search.trials, 1)
-        return len(grid_of(ranges, search.trials)) if search.sampler == "grid" and search.trials else search.trials
+        return len(room.grid_of(ranges, search.trials)) if search.sampler == "grid" and search.trials else search.trials
 
 
 def jobs_of(study: StudySpec) -> list[StudyJob]:
