@@ -30,7 +30,7 @@ def searched(gain: float, n_classes: int = 12) -> Search:
         noise = 0.005 * np.random.default_rng(len(method.label)).normal(size=12)
         values = {metric: (EASY + more + noise).tolist() for metric in search.request.metrics}
         search.entered[method.label] = method
-        search.known.add(method.label, 0, Measurement(method.training, method.steps, range(12), values, 1.0))
+        search.known.add(method.label, 0, Measurement(method.training, method.steps, range(12), values))
     return search
 
 

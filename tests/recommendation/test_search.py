@@ -64,7 +64,7 @@ def measured(values, *, n_folds=1):
         found.entered[method.label] = method
         for fold in range(n_folds):
             of = dict.fromkeys(("recall@1", "map@r"), scores)
-            found.known.add(method.label, fold, Measurement(method.training, method.steps, range(len(scores)), of, 1.0))
+            found.known.add(method.label, fold, Measurement(method.training, method.steps, range(len(scores)), of))
     return found
 
 
@@ -95,9 +95,7 @@ def test_a_method_on_more_folds_is_preferred_to_one_on_fewer():
     found = measured([(FROZEN, [0.5] * 4), (CLOSED, [0.6] * 4)], n_folds=2)
     lucky = Method(name="lucky", network=FEATURES)
     found.entered[lucky.label] = lucky
-    found.known.add(
-        lucky.label, 0, Measurement("lucky", 0, range(4), dict.fromkeys(("recall@1", "map@r"), [0.9] * 4), 1.0)
-    )
+    found.known.add(lucky.label, 0, Measurement("lucky", 0, range(4), dict.fromkeys(("recall@1", "map@r"), [0.9] * 4)))
     assert found.best(["nothing"]).label == CLOSED.label
 
 

@@ -52,8 +52,6 @@ from fairground.kernels.log_sum_losses import group_sums
 from fairground.kernels.log_sum_losses import lifted_structure
 from fairground.kernels.log_sum_losses import multi_similarity
 from fairground.kernels.log_sum_losses import nca
-from fairground.kernels.log_sum_losses import nt_xent
-from fairground.kernels.log_sum_losses import ranked_list
 from fairground.kernels.log_sum_losses import row_sums_
 from fairground.kernels.log_sum_losses import sup_con
 from fairground.kernels.log_sum_losses import tuplet_margin
@@ -147,7 +145,6 @@ __all__ = [
     "no_gradient",
     "normalize",
     "normalize_rows",
-    "nt_xent",
     "one_random_positive",
     "open_file",
     "parse_json",
@@ -155,7 +152,6 @@ __all__ = [
     "put_away",
     "quadruplet",
     "quadruplet_hinges",
-    "ranked_list",
     "read_bytes",
     "read_csv",
     "read_json",

@@ -124,22 +124,6 @@ def nca(loss: Any, inputs: LossInputs) -> KernelResult | None:
     return kernel_of_products(inputs.embeddings, of_cosines, normalise=True) if pairs.are_complete else None
 
 
-def nt_xent(loss: Any, inputs: LossInputs) -> KernelResult | None:
-    temperature, floor = loss.temperature, loss.floor(inputs.embeddings)
-
-    def of_cosines(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
-        logits = cosines.div_(temperature)
-        terms, pull, gradient_ = tuplets_(logits, logits.take(pairs.place), pairs, within=1 / temperature)
-        if floor > 0:
-            probability = (-terms).exp()
-            terms, pull = -(probability + floor).log(), pull * probability / (probability + floor)
-        n_terms = terms.new_tensor(len(terms))
-        pull = pull / (n_terms * temperature)
-        return terms.sum() / n_terms, gradient_(pull, pull)
-
-    return kernel_of_pairs(inputs, of_cosines, repeats=True)
-
-
 def sup_con(loss: Any, inputs: LossInputs) -> KernelResult | None:
     temperature = loss.temperature
 
@@ -254,37 +238,6 @@ def generalised_lifted_structure(loss: Any, inputs: LossInputs) -> KernelResult 
 
     result = kernel_of_distances(inputs.embeddings, of_distances, normalise=loss.normalise)
     return _with_norm_penalty(loss, inputs, result)
-
-
-def ranked_list(loss: Any, inputs: LossInputs) -> KernelResult | None:
-    """Return the mean over the batch, and its gradient; None for fewer than two samples."""
-    if len(inputs.labels) < 2:
-        return None
-    every = batch_pairs(inputs)
-    alpha, of_negative, of_positive = loss.alpha, loss.negative_temperature, loss.positive_temperature
-    pull, push = (1 - loss.negative_weight) / every.n, loss.negative_weight / every.n
-
-    def of_distances(distances: Tensor) -> tuple[Tensor, Tensor]:
-        too_far = distances.take(every.place) - (alpha - loss.margin)
-        kept = (too_far > 0).nonzero().squeeze(1)
-        pairs, too_far = every.where(kept), too_far.take(kept)
-        _, positive_shares = group_sums(of_positive * too_far, pairs)
-        of_positives = pairs.per_anchor(positive_shares * too_far)
-
-        too_near = pairs.keep_negatives_(alpha - distances).clamp_min_(0)
-        nearest = too_near.amax(1, keepdim=True)
-        shares = (too_near - nearest).mul_(of_negative).exp_().mul_(too_near.sign())
-        shares /= shares.sum(1, keepdim=True).clamp_min_(1)
-        of_negatives = (shares * too_near).sum(1)
-
-        pulls, gradient = positive_shares * pull, shares * -push
-        if loss.weights == "differentiated":
-            pulls *= 1 + of_positive * (too_far - of_positives.take(pairs.anchor))
-            gradient *= 1 + of_negative * (too_near - of_negatives.unsqueeze(1))
-        value = pull * of_positives.sum() + push * of_negatives.sum()
-        return value, gradient.put_(pairs.place, pulls, accumulate=True)
-
-    return kernel_of_distances(inputs.embeddings, of_distances, normalise=True)
 
 
 def angular(loss: Any, inputs: LossInputs) -> KernelResult | None:

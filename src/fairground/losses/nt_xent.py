@@ -22,7 +22,6 @@ from torch import Generator, Tensor, finfo
 
 from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, require
 from fairground.functional import means_and_log_sums, memory_blocks, normalize, pair_weights
-from fairground.kernels import log_sum_losses
 
 
 class NtXentLoss(Loss):
@@ -31,7 +30,6 @@ class NtXentLoss(Loss):
     accepts = (Pairs, Triplets)
     tunable = {"temperature": LogReal(low=1e-5, high=100)}
     bounds = {"temperature": "(0, inf)"}
-    kernel = log_sum_losses.nt_xent
 
     def __init__(self, *, temperature: float = 0.07, log_floor: float | Literal["tiny"] | None = None) -> None:
         super().__init__()

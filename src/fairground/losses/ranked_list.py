@@ -21,7 +21,6 @@ from torch import Generator, Tensor
 
 from fairground.contracts.loss import Loss, Real, Tuples, require
 from fairground.functional import distances, masked_softmax, normalize, pair_masks
-from fairground.kernels import log_sum_losses
 
 
 class RankedListLoss(Loss):
@@ -38,7 +37,6 @@ class RankedListLoss(Loss):
         "negative_temperature": "[0, inf)",
         "positive_temperature": "[0, inf)",
     }
-    kernel = log_sum_losses.ranked_list
 
     def __init__(
         self,

@@ -29,7 +29,7 @@ from fairground.recommendation.class_folds import ClassFolds
 from fairground.recommendation.methods import Method, Network, trained_networks
 from fairground.recommendation.networks import choose_network
 from fairground.recommendation.recommendation_folder import Measurements, RecommendationFolder
-from fairground.recommendation.request import LOOKED_AT, Request
+from fairground.recommendation.request import Request
 from fairground.recommendation.search import CORES, Search
 from fairground.recommendation.search_progress import SearchProgress
 from fairground.recommendation.time_budget import Budget
@@ -37,14 +37,12 @@ from fairground.records import ChangedError, Store, changes_in, content_of
 from fairground.reporting import duration, size, write_recommendation_page
 from fairground.spec import AdaptationSpec, to_plain
 from fairground.studies.seal import OPENED
-from fairground.training import InputProfile, checkpoint, device_named, torch_threads, view_of_rows
+from fairground.training import checkpoint, device_named, torch_threads, view_of_rows
 from fairground.training.adaptation import Adaptation, AdaptedModel, Workbench
-from fairground.training.assemble import content_of_data, load_table
+from fairground.training.assemble import content_of_data, load_table, profile_of
 
 #: a training that was still improving is trained at most so many times as long at the end
 MOST_LONGER = 4
-#: rows that thresholds are found on at most: pairs grow with their square
-MOST_ROWS = 5000
 
 
 class Recommendation:
@@ -229,7 +227,6 @@ class Recommendation:
             rows = np.sort(bench.embed(rows, tell=self.progress.counted("test images")))
         scores: dict[str, dict[str, float]] = {}
         by_class: dict[str, dict[int, float]] = {}
-        self.before = self.after = None
         for method in decision.methods:
             is_chosen = method is decision.chosen
             if method.trains != "nothing" and not is_chosen:
@@ -274,23 +271,11 @@ class Recommendation:
         """Write the model folder, trunk and head as one network, and return the checksum of its weights."""
         method = self.decision.chosen
         bench, run = self.bench_of(method), spec.run
-        images = bench.table.images
-        rows = np.sort(self.rows) if len(self.rows) else bench.seen
+        rows = np.sort(self.rows if len(self.rows) else bench.seen)
         network = bench.full_model(adapted)
-        sizes = images.sizes(rows[:LOOKED_AT]) if images.is_picture else np.zeros((1, 2), np.int64)
-        is_one_size = images.is_picture and bool((sizes == sizes[0]).all())
         scores = {"validation": self.decision.scores_of(method), "test": self.test.scores.get(method.label, {})}
-        profile = InputProfile(
-            is_picture=images.is_picture,
-            channels=images.channels,
-            size=(int(sizes[0, 0]), int(sizes[0, 1])) if is_one_size else None,
-            classes=tuple(bench.table.class_names[label] for label in np.unique(bench.table.labels[rows])),
-            embedding_dim=network.head.embedding_dim,
-            is_normalised=adapted.normalise,
-            preprocessing=bench.trunk.preprocessing,
-            data_fingerprint=images.fingerprint()[:16],
-            split_fingerprint=hashlib.sha256(np.sort(rows).tobytes()).hexdigest()[:16],
-        )
+        prints = (bench.table.images.fingerprint()[:16], hashlib.sha256(rows.tobytes()).hexdigest()[:16])
+        profile = profile_of(bench.table, rows, network, *prints, is_normalised=adapted.normalise)
         metadata = metadata_of(
             self.folder.name,
             run,

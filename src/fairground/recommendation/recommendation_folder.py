@@ -65,7 +65,6 @@ class Measurement(NamedTuple):
     steps: int
     classes: Sequence[int]
     values: Mapping[str, Sequence[float]]
-    seconds: float
 
 
 class Measurements(dict[tuple[str, int], Measurement]):

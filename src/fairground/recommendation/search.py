@@ -140,10 +140,10 @@ class Search:
         if (method.label, fold) in self.known:
             return
         self.tell(f"closed form: {method.name}")
-        begun, bench, (train, validation) = self.budget.used(), self.bench_of(method), self.folds.fold(fold)
+        bench, (train, validation) = self.bench_of(method), self.folds.fold(fold)
         with torch_threads(1):
             adapted = bench.fit(method.spec(self.request.base, self.request.seed), train)
-            self._add(method, fold, adapted.embed(validation), validation, normalise=True, begun=begun)
+            self._add(method, fold, adapted.embed(validation), validation, normalise=True)
 
     def _train(self, method: Method, fold: int, until: float, phase: Phase = "try") -> None:
         """Train on one fold and measure at marks and at the end; a method with steps is measured there alone."""
@@ -152,7 +152,7 @@ class Search:
         ):
             self._enter_known(method)
             return
-        spec, begun = method.spec(self.request.base, self.request.seed + fold), self.budget.used()
+        spec = method.spec(self.request.base, self.request.seed + fold)
         bench, (train, validation) = self.bench_of(method), self.folds.fold(fold)
         mark, best, since_best = method.steps or FIRST_MARK[method.trains], float("-inf"), 0
         with torch_threads(CORES if method.trains == "network" else 1):
@@ -171,7 +171,7 @@ class Search:
                     continue
                 self.step_seconds[method.training] = step
                 measured_at = self.budget.used()
-                ranks = self._measure_trained(training, method, fold, validation, begun)
+                ranks = self._measure_trained(training, method, fold, validation)
                 measuring = self.budget.used() - measured_at
                 started += measuring
                 since_best = 0 if max(ranks) > best else since_best + 1
@@ -189,9 +189,7 @@ class Search:
             else 0.5
         )
 
-    def _measure_trained(
-        self, training: Adaptation, method: Method, fold: int, validation: np.ndarray, begun: float
-    ) -> list[float]:
+    def _measure_trained(self, training: Adaptation, method: Method, fold: int, validation: np.ndarray) -> list[float]:
         """Measure a training where it is, with every head in closed form; return the ranks."""
         trained = replace(method, steps=training.steps)
         variants = after_training(trained) if method.trains == "network" and not method.head else [trained]
@@ -205,7 +203,7 @@ class Search:
                     with torch.no_grad():
                         made = [head.to(embeddings.device)(embeddings) for head in training.heads(parts, share)]
                 for one, result in zip(methods, made, strict=True):
-                    self._add(one, fold, result, validation, normalise=training.loss.on_sphere, begun=begun)
+                    self._add(one, fold, result, validation, normalise=training.loss.on_sphere)
                     found.append(self.rank(one, [fold]))
         except DivergedError:
             found.append(float("-inf"))
@@ -219,9 +217,7 @@ class Search:
         folds, by = self.known.folds(method.label), self.request.by
         return f"{by} {100 * float(np.mean([*self.known.by_class(method.label, by, folds).values()])):.1f} %"
 
-    def _add(
-        self, method: Method, fold: int, embeddings: torch.Tensor, rows: np.ndarray, *, normalise: bool, begun: float
-    ) -> None:
+    def _add(self, method: Method, fold: int, embeddings: torch.Tensor, rows: np.ndarray, *, normalise: bool) -> None:
         if not bool(torch.isfinite(embeddings).all()):
             raise DivergedError("the embeddings are not finite")
         table = self.bench_of(method).table
@@ -233,9 +229,7 @@ class Search:
         }
         classes = [int(name) for name in found.class_names]
         self.entered[method.label], self.views[method.label] = method, view
-        self.known.add(
-            method.label, fold, Measurement(method.training, method.steps, classes, values, self.budget.used() - begun)
-        )
+        self.known.add(method.label, fold, Measurement(method.training, method.steps, classes, values))
 
     def _enter_known(self, method: Method) -> None:
         """Enter what an earlier session measured of a training."""

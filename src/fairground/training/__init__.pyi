@@ -63,6 +63,7 @@ from fairground.training.assemble import build_stepper
 from fairground.training.assemble import content_of_data
 from fairground.training.assemble import fingerprint_of
 from fairground.training.assemble import load_table
+from fairground.training.assemble import profile_of
 from fairground.training.assemble import require_classes
 from fairground.training.assemble import seeded
 from fairground.training.assemble import start_head
@@ -311,6 +312,7 @@ __all__ = [
     "parse_with_digest",
     "peak_device_memory",
     "prepare_inputs",
+    "profile_of",
     "put_away",
     "put_back",
     "queries_and_gallery",

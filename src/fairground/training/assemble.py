@@ -90,21 +90,29 @@ class Assembled:
         return replace(self, stepper=replace(self.stepper, group=group), notes=(*self.notes, *group.notes))
 
     def profile(self) -> InputProfile:
-        images, trained = self.table.images, np.unique(self.table.labels[self.split.train])
-        # A few hundred are enough to see whether all have one size.
-        sizes = images.sizes(np.arange(min(len(images), 512))) if images.is_picture else np.zeros((0, 2))
-        is_one_size = len(sizes) > 0 and bool((sizes == sizes[0]).all())
-        return InputProfile(
-            is_picture=images.is_picture,
-            channels=images.channels,
-            size=(int(sizes[0, 0]), int(sizes[0, 1])) if is_one_size else None,
-            classes=tuple(self.table.class_names[label] for label in trained),
-            embedding_dim=self.model.head.embedding_dim,
-            is_normalised=self.on_sphere,
-            preprocessing=self.model.trunk.preprocessing,
-            data_fingerprint=self.data_fingerprint,
-            split_fingerprint=self.split_fingerprint,
-        )
+        prints = (self.data_fingerprint, self.split_fingerprint)
+        return profile_of(self.table, self.split.train, self.model, *prints, is_normalised=self.on_sphere)
+
+
+def profile_of(
+    table: ImageTable, rows: np.ndarray, model: EmbeddingModel, data: str, split: str, *, is_normalised: bool
+) -> InputProfile:
+    """Return what a network trained on `rows` takes; `data` and `split` are the fingerprints of both."""
+    images = table.images
+    # A few hundred are enough to see whether all have one size.
+    sizes = images.sizes(np.arange(min(len(images), 512))) if images.is_picture else np.zeros((0, 2))
+    is_one_size = len(sizes) > 0 and bool((sizes == sizes[0]).all())
+    return InputProfile(
+        is_picture=images.is_picture,
+        channels=images.channels,
+        size=(int(sizes[0, 0]), int(sizes[0, 1])) if is_one_size else None,
+        classes=tuple(table.class_names[label] for label in np.unique(table.labels[rows])),
+        embedding_dim=model.head.embedding_dim,
+        is_normalised=is_normalised,
+        preprocessing=model.trunk.preprocessing,
+        data_fingerprint=data,
+        split_fingerprint=split,
+    )
 
 
 def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
