@@ -38,20 +38,14 @@ def sub_folders(folder: Path) -> list[str]:
 
 def scan_classes(folder: Path) -> ClassFolders:
     """Return the images below each sub-folder, which is a class; folders in a class folder belong to the class."""
-    paths: list[str] = []
-    labels: list[int] = []
-    names: list[str] = []
-    empty: list[str] = []
-    others: list[str] = []
     seen = {os.path.realpath(folder): "."}
-    for name in sub_folders(folder):
-        found = list(files_below(folder / name, f"{name}/", seen))
-        images = [path for path in found if is_image_name(path)]
-        others.extend(path for path in found if not is_image_name(path))
-        (names if images else empty).append(name)
-        paths.extend(images)
-        labels.extend([len(names) - 1] * len(images))
-    others.extend(name for name, is_folder in _entries(folder) if not is_folder)
+    found = {name: list(files_below(folder / name, f"{name}/", seen)) for name in sub_folders(folder)}
+    images = {name: [path for path in files if is_image_name(path)] for name, files in found.items()}
+    names, empty = [name for name in images if images[name]], [name for name in images if not images[name]]
+    paths = [path for name in names for path in images[name]]
+    labels = [label for label, name in enumerate(names) for _ in images[name]]
+    others = [path for files in found.values() for path in files if not is_image_name(path)]
+    others += [name for name, is_folder in _entries(folder) if not is_folder]
     notes = (*_left_out("files that are not images by name or in no class folder", others),)
     notes = (*notes, *_left_out("folders without an image", empty), *_too_deep(paths))
     return ClassFolders(tuple(paths), np.array(labels, dtype=np.int64), tuple(names), notes)
