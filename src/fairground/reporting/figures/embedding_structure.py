@@ -1,8 +1,5 @@
 """Singular values, distances and structure of the embeddings of training images.
 
-Methods that were run with and without switched tuples, or mixup, have a panel of spectra each, as in the paper; without
-such pairs all methods share one panel.
-
 Formula
     structure: Pearson's r over runs between a measure of the training split and the test score, for pi_intra,
     pi_inter, pi_ratio and rho

@@ -1,9 +1,5 @@
 """Scores with intervals and single runs, learning curves, what a score costs, ranks and performance profiles.
 
-A critical-difference diagram has the means over seeds of one data set or the mean ranks over data sets, with bars over
-methods not separated. Over seeds everything comes from the comparison of the table: bars join neighbours of which none
-is better than another, and the critical difference is half the longest interval of a pair.
-
 Paper
     Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 2006, figure 1 (diagram).
     Agarwal et al., "Deep reinforcement learning at the edge of the statistical precipice", NeurIPS 2021, figure 7
