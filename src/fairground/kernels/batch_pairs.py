@@ -82,12 +82,6 @@ class BatchPairs(NamedTuple):
         anchor, positive, place = (index.take(numbers) for index in (self.anchor, self.positive, self.place))
         return self._replace(anchor=anchor, positive=positive, place=place)
 
-    def with_own(self) -> "BatchPairs":
-        """Return the same with every row a positive of itself, those pairs last."""
-        row = torch.arange(self.n, device=self.anchor.device)
-        anchor, positive = torch.cat([self.anchor, row]), torch.cat([self.positive, row])
-        return self._replace(anchor=anchor, positive=positive, place=torch.cat([self.place, row * (self.n + 1)]))
-
     def keep_negatives_(self, logits: torch.Tensor) -> torch.Tensor:
         """Set all but negative pairs to minus infinity in place; a pair chosen c times gains log c, to count as c."""
         if self.log_counts is not None:

@@ -166,12 +166,10 @@ def tuplet_margin(loss: Any, inputs: LossInputs) -> KernelResult | None:
 
 def multi_similarity(loss: Any, inputs: LossInputs) -> KernelResult | None:
     alpha, beta, base = loss.alpha, loss.beta, loss.base
-    if len(inputs.labels) == 0:
+    if len(inputs.labels) == 0 or loss.self_positive_bug:
         return None
 
     def of_cosines(cosines: Tensor, pairs: BatchPairs) -> tuple[Tensor, Tensor]:
-        if loss.self_positive_bug:
-            pairs = pairs.with_own()
         positive = cosines.take(pairs.place)
         negative = pairs.keep_negatives_(cosines)
         if loss.epsilon is not None:

@@ -1,4 +1,7 @@
-"""Losses on soft ranks and histograms of similarities, with gradients: recall@k, smooth-AP, FastAP, histogram."""
+"""Losses on soft ranks and histograms of similarities, with gradients: recall@k, smooth-AP, FastAP, histogram.
+
+Where the query itself is to be ranked, as in the authors' code of the first two, the formula does it.
+"""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -13,22 +16,21 @@ from fairground.functional.pairs import pair_masks
 from fairground.kernels import class_order, kernel_of_products, no_gradient
 
 
-def smooth_ap(loss: Any, inputs: LossInputs) -> KernelResult:
+def smooth_ap(loss: Any, inputs: LossInputs) -> KernelResult | None:
     """Return 1 minus the mean over anchors of the mean, over their positives, of rank among positives over rank."""
     embeddings, labels, _, _ = inputs
+    if loss.query_in_ranking:
+        return None
     members, negative = pair_masks(labels)
     if not (members.any() and negative.any()):
         return no_gradient(embeddings)
-    n_positives = members.sum(1)
-    if loss.query_in_ranking:
-        members.diagonal().copy_(n_positives > 0)
     anchor, positive = members.nonzero(as_tuple=True)
-    n_ranked = members.sum(1, dtype=embeddings.dtype)
-    weights = 1 / (n_ranked.take(anchor) * int(n_positives.count_nonzero()))
+    n_positives = members.sum(1, dtype=embeddings.dtype)
+    weights = 1 / (n_positives.take(anchor) * int(n_positives.count_nonzero()))
     marks = members.to(embeddings.dtype)
 
     def rule(cosines: Tensor) -> tuple[Tensor, Tensor]:
-        ranking = _Ranking(cosines, anchor, positive, loss.temperature, loss.query_in_ranking)
+        ranking = _Ranking(cosines, anchor, positive, loss.temperature)
         among_all, among_members = ranking.ranks(marks)
         precision = among_members / among_all
         slopes = ranking.slopes(weights * precision / among_all, -weights / among_all, marks)
@@ -37,9 +39,11 @@ def smooth_ap(loss: Any, inputs: LossInputs) -> KernelResult:
     return kernel_of_products(embeddings, rule, normalise=True)
 
 
-def recall_at_k(loss: Any, inputs: LossInputs) -> KernelResult:
+def recall_at_k(loss: Any, inputs: LossInputs) -> KernelResult | None:
     """Return 1 minus the mean over anchors and values of k of how many positives reach the first k places."""
     embeddings, labels, _, _ = inputs
+    if loss.query_in_ranking:
+        return None
     members, negative = pair_masks(labels)
     if not (members.any() and negative.any()):
         return no_gradient(embeddings)
@@ -51,7 +55,7 @@ def recall_at_k(loss: Any, inputs: LossInputs) -> KernelResult:
     weights /= int(n_positives.count_nonzero()) * len(loss.ks)
 
     def rule(cosines: Tensor) -> tuple[Tensor, Tensor]:
-        ranking = _Ranking(cosines, anchor, positive, loss.rank_temperature, loss.query_in_ranking)
+        ranking = _Ranking(cosines, anchor, positive, loss.rank_temperature)
         ranks, _ = ranking.ranks(None)
         is_within = ((places - ranks.unsqueeze(1)) / loss.count_temperature).sigmoid_()
         n_within = cosines.new_zeros(weights.shape).index_add_(0, anchor, is_within)
@@ -63,13 +67,12 @@ def recall_at_k(loss: Any, inputs: LossInputs) -> KernelResult:
 
 
 class _Ranking(NamedTuple):
-    """Pairs `anchor`, `positive` (k,) ranked by `cosines` (n, n); `counts_anchor` ranks the anchor too."""
+    """Pairs `anchor`, `positive` (k,) ranked by `cosines` (n, n) among all rows but the anchor."""
 
     cosines: Tensor
     anchor: Tensor
     positive: Tensor
     temperature: float
-    counts_anchor: bool
 
     def ranks(self, members: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return the rank (k,) of each pair among all, and among those marked 1 in the anchor's row of `members`."""
@@ -102,10 +105,7 @@ class _Ranking(NamedTuple):
             anchor, positive = self.anchor[block].unsqueeze(1), self.positive[block].unsqueeze(1)
             above = self.cosines.index_select(0, self.anchor[block])
             above = above.sub_(above.gather(1, positive)).div_(self.temperature).sigmoid_()
-            above.scatter_(1, positive, 0)
-            if not self.counts_anchor:
-                above.scatter_(1, anchor, 0)
-            yield block, above
+            yield block, above.scatter_(1, positive, 0).scatter_(1, anchor, 0)
 
 
 def fast_ap(loss: Any, inputs: LossInputs) -> KernelResult:
