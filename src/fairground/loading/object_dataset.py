@@ -14,15 +14,7 @@ import torch
 from PIL import Image
 
 from fairground.contracts import DataError, Dataset, ImageTable, require
-from fairground.loading import (
-    FeatureRows,
-    ImagesInMemory,
-    Photographs,
-    crop_batch,
-    for_each,
-    photo_table,
-    resized_sizes,
-)
+from fairground.loading import FeatureRows, ImagesInMemory, Photographs, for_each, photo_table, transform_steps
 
 #: images of one size that take no more than this are kept in memory
 _KEPT_BYTES = 2**30
@@ -64,10 +56,10 @@ class ImagesOnDemand(Photographs):
         return np.moveaxis(self._planes(row), 0, 2)
 
     def crops(self, rows: np.ndarray, boxes: np.ndarray, side: int, *, shorter_side: int | None = None) -> torch.Tensor:
-        return crop_batch(for_each(self._planes, np.asarray(rows).tolist()), boxes, side, shorter_side)
+        return transform_steps.crop_batch(for_each(self._planes, np.asarray(rows).tolist()), boxes, side, shorter_side)
 
     def sizes(self, rows: np.ndarray, *, shorter_side: int | None = None) -> np.ndarray:
-        return resized_sizes(self._sizes[np.asarray(rows)], shorter_side)
+        return transform_steps.resized_sizes(self._sizes[np.asarray(rows)], shorter_side)
 
     def fingerprint(self) -> str:
         return self._digest
