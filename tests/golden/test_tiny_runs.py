@@ -1,6 +1,7 @@
 """One tiny run of every loss, miner, sampler, head and regulariser: its losses and scores stay as they are.
 
-On the machine that wrote them every bit is compared, on others the digits that processors share.
+On the machine that wrote them every bit is compared, on others the digits that processors share. The same run, stopped
+within its second epoch and resumed, ends bit-identically everywhere.
 `python -m tests.golden.test_tiny_runs` writes them anew.
 """
 
@@ -11,8 +12,12 @@ from typing import Any
 import pytest
 
 import fairground as fg
+from fairground.records import RunFolder, RunRecord, stored_spec
 from fairground.spec.catalogue import find, list_room
+from fairground.training.device import torch_threads
+from fairground.training.run import run as run_spec
 from tests.golden.machine import RELATIVE, SCORE, digest, read, write
+from tests.training.stopping import stop_after
 
 STORED = Path(__file__).with_name("tiny_runs.json")
 TINY: dict[str, Any] = {
@@ -77,8 +82,8 @@ def cases() -> dict[str, dict[str, Any]]:
     return {**found, **OTHERS}
 
 
-def result_of(said: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the losses and a validation score of a run, and the digest of every digit it has."""
+def result_of(said: dict[str, Any], folder: Path, *, is_resumed: bool = False) -> dict[str, Any]:
+    """Return the losses and a validation score of a run, and the digest of every digit it has; resume it, if asked."""
     words = {**TINY, **said}
     if words.get("head") in AS_WIDE:
         del words["head.embedding_dim"]
@@ -89,10 +94,19 @@ def result_of(said: dict[str, Any], folder: Path) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FAIRGROUND_CACHE", str(folder / "cache"))
         run = fg.train(home=folder / "home", threads=1, quiet=True, **words)
-    assert run.state == "done", run.record.failure
+        assert run.state == "done", run.record.failure
+        assert not is_resumed or stopped_and_resumed(run.record, folder).digits() == run.record.digits()
     losses = [row.loss for row in run.history]
     digits = [losses, [row.validation for row in run.history], run.validation_scores, run.scores]
     return {"losses": losses, "map@r": run.validation_scores["map@r"], "digest": digest(digits)}
+
+
+def stopped_and_resumed(record: RunRecord, folder: Path) -> RunRecord:
+    spec = stored_spec(RunFolder(folder / "home", record.name))
+    with torch_threads(1):
+        with pytest.raises(KeyboardInterrupt):
+            run_spec(spec, home=folder / "stopped", should_stop=stop_after(4))
+        return run_spec(spec, home=folder / "stopped")
 
 
 def test_every_component_has_a_run() -> None:
@@ -105,9 +119,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("case", cases())
-def test_a_tiny_run_ends_as_it_always_did(case: str, folder: Path) -> None:
+def test_a_tiny_run_ends_as_it_always_did_also_when_it_is_stopped_and_resumed(case: str, folder: Path) -> None:
     stored, is_same_machine = read(STORED)
-    found, wanted = result_of(cases()[case], folder), stored["runs"][case]
+    found, wanted = result_of(cases()[case], folder, is_resumed=True), stored["runs"][case]
     assert found["losses"][0] is None
     assert found["losses"][1:] == pytest.approx(wanted["losses"][1:], rel=RELATIVE, abs=1e-6)
     assert found["map@r"] == pytest.approx(wanted["map@r"], abs=SCORE)
