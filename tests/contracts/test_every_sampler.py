@@ -92,21 +92,6 @@ def test_a_run_resumed_in_the_middle_of_an_epoch_draws_the_same(name, settings, 
     assert torch.equal(resumed.draw(copied), first.draw(generator))
 
 
-@each_case
-def test_the_same_seed_gives_the_same_batches_whatever_was_drawn_elsewhere(name, settings, split, build):
-    labels = SPLITS[split]
-    runs = []
-    for noise in (1, 2):
-        torch.manual_seed(noise)
-        before = torch.random.get_rng_state()
-        sampler, generator = build(name, settings, labels), seeded(11)
-        sampler.fill(clustered(labels))
-        sampler.start_epoch(generator)
-        runs.append(torch.stack(walk(sampler, labels, generator, 5)))
-        assert torch.equal(before, torch.random.get_rng_state())
-    assert torch.equal(*runs)
-
-
 @each_sampler
 def test_a_batch_is_the_caller_s_to_change(name, build):
     labels = SPLITS["even"]

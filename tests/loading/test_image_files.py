@@ -103,13 +103,6 @@ def numbered(n=5, channels=2):
     return np.arange(n * channels * 6, dtype=np.uint8).reshape(n, channels, 2, 3)
 
 
-@pytest.mark.parametrize("rows", [np.array([3, 0, 3]), np.array([3, 0, 3], dtype=np.int32), torch.tensor([3, 0, 3])])
-def test_rows_come_in_the_order_asked_for(rows):
-    taken = ImagesInMemory(numbered()).take(rows)
-    assert taken.dtype == torch.uint8
-    assert (taken.numpy() == numbered()[[3, 0, 3]]).all()
-
-
 def test_what_is_taken_can_be_changed_without_changing_the_data():
     images = ImagesInMemory(numbered())
     before = images.fingerprint()

@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal, wasserstein_distance
 from fairground.errors import DataError, DivergedError, InputError
 from fairground.samplers import D2CoresetSampler, DistanceDistributionSampler, FrechetSampler, GreedyCoresetSampler
 from fairground.samplers.d2_coreset import draw_spread
-from fairground.samplers.distance_distribution import distance_histograms, wasserstein
+from fairground.samplers.distance_distribution import distance_histograms
 from fairground.samplers.frechet import frechet_distances
 from fairground.samplers.greedy_coreset import farthest_first
 from tests.losses.fixtures import X
@@ -290,14 +290,6 @@ def test_identical_points_share_the_first_bin():
     assert width == 0
 
 
-def test_wasserstein_agrees_with_scipy():
-    left, right = np.random.default_rng(0).random((2, 50))
-    left, right = left / left.sum(), right / right.sum()
-    places = 0.3 * np.arange(50)
-    expected = wasserstein_distance(places, places, left, right)
-    assert wasserstein(torch.from_numpy(left), torch.from_numpy(right), 0.3).item() == pytest.approx(expected, rel=1e-9)
-
-
 def by_roots(points, subset):
     """The formula, with a root of each product of covariances."""
     part = points[subset]
@@ -341,13 +333,6 @@ def test_agrees_with_matrix_roots(n, d, b):
     subsets = subsets_of(n, b, 6)
     expected = [by_roots(points.numpy(), subset.numpy()) for subset in subsets]
     np.testing.assert_allclose(frechet_distances(points, subsets).numpy(), expected, rtol=1e-7)
-
-
-def test_a_repeated_point_counts_twice():
-    points = torch.randn(20, 3, generator=seeded(), dtype=torch.float64)
-    subset = torch.tensor([[0, 0, 5, 7, 7, 9]])
-    expected = by_roots(points.numpy(), subset[0].numpy())
-    assert frechet_distances(points, subset).item() == pytest.approx(expected, rel=1e-7)
 
 
 def test_identical_points_and_the_whole_itself_are_at_no_distance():

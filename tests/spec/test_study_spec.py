@@ -132,12 +132,6 @@ def test_every_study_says_what_kind_of_answer_it_wants(name, kind, varied):
     assert study_from_plain(to_plain(study)) == study
 
 
-def test_figure_3_has_the_six_objectives_of_section_4_3():
-    for name in ("roth2020/figure3", "laptop/roth-figure3"):
-        labels = {method.label.partition(",")[0] for method in load_study(name).methods}
-        assert labels == {"Histogram", "Margin (D)", "MultiSimilarity", "ProxyNCA", "Softmax", "Triplet (R)"}
-
-
 def test_a_study_survives_being_written_down(tmp_path):
     text = SMALL + (
         "[search]\ntrials = 3\n[search.ranges]\n'loss.margin' = { low = 0.1, high = 1, scale = 'log' }\n"
@@ -145,12 +139,6 @@ def test_a_study_survives_being_written_down(tmp_path):
     )
     study = load_study(said(tmp_path, text))
     assert study_from_plain(to_plain(study)) == study
-
-
-def test_fresh_seeds_are_none_of_the_search():
-    study = dataclasses.replace(load_study("tiny"), seed=40, repeats=10)
-    assert study.seed not in study.repeat_seeds
-    assert len(set(study.repeat_seeds)) == 10
 
 
 def test_a_cell_says_its_runs():
@@ -395,12 +383,3 @@ def test_the_reality_check_follows_the_paper(name: str) -> None:
         assert (ours.loss.name, ours.miner) == (other.loss.name, other.miner)
         assert ours.sampler.settings["per_class"] == other.sampler.settings["per_class"]
         assert ours.training.batch_size == other.training.batch_size == 32
-
-
-def test_roths_miniatures_have_the_regularised_rows_and_analyses() -> None:
-    study = load_study("laptop/roth-table2")
-    labels = [method.label for method in study.methods]
-    assert sum(label.startswith("R-") for label in labels) == 5
-    assert len(labels) == 23
-    spec = jobs_of(study)[0].spec(seed=1, test=True)
-    assert set(spec.evaluation.analyses) >= {"rho", "pi", "spectrum", "class_spectra"}

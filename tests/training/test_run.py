@@ -10,7 +10,7 @@ import torch
 
 from fairground.commands.show import record_lines
 from fairground.errors import InputError, SealError, StoreError
-from fairground.records.run_folder import RunFolder, locked
+from fairground.records.run_folder import RunFolder
 from fairground.records.training_events import Event, Note
 from fairground.spec.run_names import name_of
 from fairground.training import Checkpoints, SealedRows, device_named
@@ -148,12 +148,6 @@ def test_a_run_whose_checkpoints_are_all_damaged_says_so(tmp_path: Path) -> None
         run(tiny("training.epochs=1"), home=tmp_path)
 
 
-def test_two_processes_cannot_work_on_one_run(tmp_path: Path) -> None:
-    spec = tiny()
-    with locked(RunFolder(tmp_path, name_of(spec))), pytest.raises(StoreError, match="being worked on"):
-        run(spec, home=tmp_path)
-
-
 @pytest.mark.parametrize(
     ("overrides", "sentence"),
     [
@@ -169,13 +163,6 @@ def test_what_cannot_work_is_refused_before_it_starts(overrides: list[str], sent
         run(tiny(*overrides), home=tmp_path)
     assert sentence in str(refusal.value)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_batch_in_chunks_trains_like_the_whole_batch(tmp_path: Path) -> None:
-    words = ("training.freeze_batch_norm=stats", "loss=triplet", "miner=distance_weighted")
-    whole = run(tiny(*words), home=tmp_path)
-    chunked = run(tiny(*words, "training.gradient_chunk=5"), home=tmp_path)
-    assert [row.loss for row in chunked.epochs[1:]] == pytest.approx([row.loss for row in whole.epochs[1:]], rel=1e-3)
 
 
 def test_an_interrupted_run_keeps_its_test_split_sealed_and_is_swept_when_it_goes_on(tmp_path: Path) -> None:
