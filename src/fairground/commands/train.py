@@ -88,15 +88,14 @@ def train_spec(
     require(threads is None or threads >= 1, f"threads must be at least 1; got {threads}")
     store, name = Store(home), name_of(spec)
 
-    def finished() -> str | None:
+    def finished() -> RunRecord | None:
         if again:
             store.begin_again(name, "asked for")
         record = next(store.records(name=name, state="done"), None)
-        if record is None:
-            return None
-        # Importing torch takes seconds: it waits until data must be looked at.
-        require_unchanged(name, record.content, content_of(spec, lambda: training.content_of_data(spec)))
-        return record.to_json()
+        if record is not None:
+            # Importing torch takes seconds: it waits until data must be looked at.
+            require_unchanged(name, record.content, content_of(spec, lambda: training.content_of_data(spec)))
+        return record
 
     def train_now(group: "training.ProcessGroup") -> RunRecord:
         from fairground.training.run import run
@@ -127,8 +126,8 @@ def train_spec(
     is_alone = os.environ.get("WORLD_SIZE", "1") == "1"
     with fed(loggers, home) as feed:
         with nullcontext() if is_alone else training.joined(device) as group:
-            stored = finished() if group is None else group.broadcast_object(finished)
-            record = train_now(group or training.ALONE) if stored is None else RunRecord.from_json(stored)
+            stored: RunRecord | None = finished() if group is None else group.broadcast_object(finished)
+            record = stored or train_now(group or training.ALONE)
         if is_leader():
             if stored is None:
                 store.append(record)

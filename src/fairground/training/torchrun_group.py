@@ -6,7 +6,6 @@ Every process draws the same batch, embeds its share, gathers all embeddings wit
 miners, memories, proxies and samplers need not know. Only the leader writes files; evaluation is divided by rows.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
@@ -21,7 +20,7 @@ from torch.nn.parallel import DistributedDataParallel
 from fairground import training
 from fairground.contracts import Augmentation, Device, Images, Mixing, PlannedTransform, Transform
 from fairground.records import FairgroundError, RunFolder, require
-from fairground.training import Checkpoints, Snapshot, device_named, from_bytes, seed_streams, to_bytes
+from fairground.training import Checkpoints, Snapshot, device_named, seed_streams
 
 
 class ProcessGroup:
@@ -148,22 +147,14 @@ class TorchrunGroup(ProcessGroup):
         return training.gather_shares(own)[: len(rows)]
 
     def broadcast_object(self, find: Callable[[], Any]) -> Any:
-        return json.loads(self.broadcast(lambda: json.dumps(find()).encode()))
+        found = [find() if self.is_leader else None]
+        dist.broadcast_object_list(found, src=0, device=self._device)
+        return found[0]
 
     def any(self, is_so: bool) -> bool:
         count = torch.tensor([float(is_so)], device=self._device)
         dist.all_reduce(count)
         return bool(count.item() > 0)
-
-    def broadcast(self, find: Callable[[], bytes]) -> bytes:
-        data = find() if self.is_leader else b""
-        size = torch.tensor([len(data)], device=self._device)
-        dist.broadcast(size, src=0)
-        box = torch.zeros(int(size), dtype=torch.uint8, device=size.device)
-        if data:
-            box.copy_(torch.frombuffer(bytearray(data), dtype=torch.uint8))
-        dist.broadcast(box, src=0)
-        return box.cpu().numpy().tobytes()
 
 
 class SharedCheckpoints(Checkpoints):
@@ -181,16 +172,13 @@ class SharedCheckpoints(Checkpoints):
         return super().save_best(epoch, tensors) if self._group.is_leader else {"file": "", "sha256": ""}
 
     def load(self) -> Snapshot | None:
-        found = super().load() if self._group.is_leader else None
-        values = self._group.broadcast_object(lambda: found and found.values)
-        if values is None:
-            return None
-        data = self._group.broadcast(lambda: to_bytes({} if found is None else found.tensors))
-        return Snapshot(tensors=from_bytes(data), values=values)
+        found: Snapshot | None = self._group.broadcast_object(super().load)
+        return found
 
     def load_best(self, best: Mapping[str, str]) -> dict[str, Tensor]:
         load = super().load_best
-        return from_bytes(self._group.broadcast(lambda: to_bytes(load(best))))
+        weights: dict[str, Tensor] = self._group.broadcast_object(lambda: load(best))
+        return weights
 
 
 class ShardTransform(PlannedTransform):
