@@ -10,7 +10,7 @@ from torch import nn
 
 from fairground.records.record import EpochRow, Finding, RunRecord
 from fairground.records.training_events import Event, SignFound
-from fairground.spec import load_run, parse_overrides
+from fairground.spec import from_plain, load_run, parse_overrides
 from fairground.training.doctor import SIGNS, EpochCheck, History, Observation, ProxyUsage, WatchedRun
 from fairground.training.run import run
 from tests.training.ill_losses import ILL
@@ -187,7 +187,7 @@ def test_history_survives_plain_data_and_stays_short() -> None:
     assert len(history.late) == 16
     assert history.first is not None
     assert history.first.step == 0
-    assert History.from_plain(asdict(history)) == history
+    assert from_plain(History, asdict(history)) == history
 
 
 def test_a_class_vector_is_lost_when_others_are_nearer_to_it() -> None:

@@ -1,11 +1,11 @@
 """What must be known of a trained model: `model.json` of a model folder, plain data without code, and its card."""
 
 import json
-from dataclasses import asdict, dataclass, is_dataclass
-from typing import Any, cast, get_args, get_origin, get_type_hints
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from fairground.contracts.trunk_head_transform import Preprocessing
-from fairground.spec import ComponentSpec, DataError, InputError, Precision, parse_json, require
+from fairground.spec import ComponentSpec, DataError, InputError, Precision, from_plain, parse_json, require
 
 FORMAT = "fairground model"
 VERSION = 1
@@ -103,7 +103,7 @@ class ModelMetadata:
             refusal = f"{origin} has version {data['version']} of the format; this one reads {VERSION}"
             require(data.pop("version") == VERSION, refusal, DataError)
             parts = {key: _part(key, data[key]) for key in ("trunk", "head", "transform")}
-            found: ModelMetadata = _typed(cls, {**data, **parts})
+            found: ModelMetadata = from_plain(cls, {**data, **parts})
             return found
         except InputError:
             raise
@@ -129,16 +129,3 @@ def _part(key: str, data: dict[str, Any]) -> ComponentSpec:
     refusal = f"{key}={name} is a class outside fairground; model folders hold fairground's own parts only"
     require(isinstance(name, str) and ":" not in name, refusal, DataError)
     return ComponentSpec(name=name, settings={inner: value for inner, value in data.items() if inner != "name"})
-
-
-def _typed(hint: Any, value: Any) -> Any:
-    """Return a value of JSON as its type hint has it: objects become dataclasses, and lists tuples."""
-    options = get_args(hint)
-    if get_origin(hint) is tuple:
-        return tuple(_typed(options[0], item) for item in value)
-    if options:
-        return None if value is None else _typed(options[0], value)
-    if not is_dataclass(hint) or isinstance(value, ComponentSpec):
-        return value
-    kind, hints = cast(Any, hint), get_type_hints(hint)
-    return kind(**{key: _typed(hints[key], item) for key, item in value.items()})

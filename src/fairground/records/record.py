@@ -235,7 +235,7 @@ class RunRecord:
                 "known_bugs": tuple(KnownBug(**bug) for bug in data["known_bugs"]),
                 "selection": selection and Selection(**selection),
                 "search": search and specs.SearchProcedure.from_plain(search),
-                "seed_procedure": waves and specs.SeedProcedure.from_plain(waves),
+                "seed_procedure": waves and specs.from_plain(specs.SeedProcedure, waves),
                 "weights": weights and PretrainedWeights(**weights),
             }
             return cls(**{**data, **parts})

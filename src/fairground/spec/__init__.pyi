@@ -132,6 +132,7 @@ from fairground.spec.settings import Overrides
 from fairground.spec.settings import Value
 from fairground.spec.settings import fit
 from fairground.spec.settings import from_mapping
+from fairground.spec.settings import from_plain
 from fairground.spec.settings import override_text
 from fairground.spec.settings import parse_override
 from fairground.spec.settings import parse_overrides
@@ -246,6 +247,7 @@ __all__ = [
     "flat_tables",
     "flatten",
     "from_mapping",
+    "from_plain",
     "goodness",
     "grid_of",
     "hash_of",

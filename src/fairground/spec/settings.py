@@ -3,6 +3,7 @@
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -77,6 +78,22 @@ def fit(where: str, hint: Any, value: Any) -> Any:
     fits, result = _fit(hint, value)
     require(fits, f"{where} must be {_wanted(hint)}; got {value!r}")
     return result
+
+
+def from_plain(hint: Any, value: Any) -> Any:
+    """Return plain data that was written here as its type hint has it: objects as dataclasses, lists perhaps as tuples.
+
+    Of a choice, which must be between something and None, it is the former.
+    """
+    kind, options = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        return None if value is None else from_plain(options[0], value)
+    if kind in (tuple, list):
+        return kind(from_plain(options[0], item) for item in value)
+    if not isinstance(kind, type) or not is_dataclass(kind) or isinstance(value, kind):
+        return value
+    hints = get_type_hints(kind)
+    return kind(**{key: from_plain(hints[key], item) for key, item in value.items()})
 
 
 def _fit(hint: Any, value: Any) -> tuple[bool, Any]:

@@ -167,10 +167,6 @@ class SeedProcedure:
             f"most {100 * (1 - self.plan.level):.3g} % of such studies."
         )
 
-    @classmethod
-    def from_plain(cls, data: Mapping[str, Any]) -> "SeedProcedure":
-        return cls(**{**data, "plan": UntilSettledSpec(**data["plan"])})
-
 
 @dataclass(frozen=True, kw_only=True)
 class SearchProcedure:

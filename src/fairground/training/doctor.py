@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -114,16 +114,6 @@ class History:
         """Return the latest observations that cover `n_batches` together; none while there were fewer batches."""
         covering = (self.late[begin:] for begin in reversed(range(len(self.late))))
         return next((some for some in covering if sum(one.n_batches for one in some) >= n_batches), [])
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> "History":
-        return cls(
-            window=Observation(**plain["window"]),
-            first=plain["first"] and Observation(**plain["first"]),
-            late=[Observation(**observation) for observation in plain["late"]],
-            untrained=plain["untrained"] and EpochCheck(**plain["untrained"]),
-            checkups=[EpochCheck(**checkup) for checkup in plain["checkups"]],
-        )
 
 
 class WatchedRun(NamedTuple):

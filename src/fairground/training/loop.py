@@ -15,7 +15,7 @@ import torch
 from fairground.evaluation.embed import embed
 from fairground.evaluation.metric_scores import metric_named
 from fairground.records import BatchTrained, Clock, EpochEnded, EpochRow, Finding, Listener, MeasuringStarted, Note
-from fairground.spec import DivergedError
+from fairground.spec import DivergedError, from_plain
 from fairground.training import Assembled, Checkpoints, Doctor, History, Schedule, Snapshot, start_head
 from fairground.training.device import peak_device_memory, set_streams, stream_states
 from fairground.training.evaluate_run import analyse_train, measure
@@ -298,8 +298,5 @@ def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Progress, Mapping[st
     if scaled := snapshot.values["scaler"]:
         parts.stepper.scaler.load_state_dict(scaled)
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
-    values = {name: snapshot.values[name] for name in Progress.__dataclass_fields__}
-    values["rows"] = [EpochRow(**row) for row in values["rows"]]
-    values["findings"] = [Finding(**finding) for finding in values["findings"]]
-    values["history"] = History.from_plain(values["history"])
-    return Progress(**values), groups.get("doctor", {})
+    progress: Progress = from_plain(Progress, {name: snapshot.values[name] for name in Progress.__dataclass_fields__})
+    return progress, groups.get("doctor", {})
