@@ -86,30 +86,25 @@ def file_digests(paths: Iterable[Path]) -> dict[Path, str]:
 
     A file that changed less than two seconds ago is not remembered: it could change again within a tick of its clock.
     """
-    marks: dict[Path, bytes] = {}
     found: dict[Path, str] = {}
-    old, now = [], time.time_ns()
-    for path in dict.fromkeys(paths):
+    old, now, wanted = [], time.time_ns(), list(dict.fromkeys(paths))
+    for path in wanted:
         stat = path.stat()
-        marks[path] = f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}".encode()
         if max(stat.st_mtime_ns, stat.st_ctime_ns) < now - 2_000_000_000:
-            old.append((path, os.fsencode(path.absolute())))
-
-    def seal(path: Path, name: bytes, digest: str) -> str:
-        return hashlib.sha256(b"\0".join((name, marks[path], digest.encode()))).hexdigest()
+            mark = f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}"
+            old.append((path, os.fsencode(path.absolute()), mark))
 
     def look(db: sqlite3.Connection) -> None:
-        for path, name in old:
-            row = db.execute("SELECT sha256, seal FROM file WHERE name = ?", (name,)).fetchone()
-            if row is not None and row[1] == seal(path, name, row[0]):
+        for path, *known in old:
+            if row := db.execute("SELECT sha256 FROM known WHERE name = ? AND mark = ?", known).fetchone():
                 found[path] = row[0]
 
     def remember(db: sqlite3.Connection) -> None:
-        rows = ((name, found[path], seal(path, name, found[path])) for path, name in old)
-        db.executemany("INSERT OR REPLACE INTO file VALUES (?, ?, ?)", rows)
+        rows = ((*known, found[path]) for path, *known in old)
+        db.executemany("INSERT OR REPLACE INTO known VALUES (?, ?, ?)", rows)
 
     _use_memory(look)
-    if unknown := [path for path in marks if path not in found]:
+    if unknown := [path for path in wanted if path not in found]:
         with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
             found |= zip(unknown, pool.map(_digest, unknown), strict=True)
         _use_memory(remember)
@@ -127,7 +122,7 @@ def _use_memory(use: Callable[[sqlite3.Connection], None]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(path, timeout=10)) as db, db:
-            db.execute("CREATE TABLE IF NOT EXISTS file (name BLOB PRIMARY KEY, sha256 TEXT, seal TEXT) WITHOUT ROWID")
+            db.execute("CREATE TABLE IF NOT EXISTS known (name BLOB PRIMARY KEY, mark TEXT, sha256 TEXT) WITHOUT ROWID")
             use(db)
     except (sqlite3.OperationalError, OSError):  # locked, read-only, full
         pass

@@ -119,7 +119,14 @@ def _final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> 
     tested: dict[str, float] = {}
     if asked.analyses:
         embeddings = training.embed(training.parts.split.train)
-        analysed = group.broadcast_object(lambda: _analyse_train(training, embeddings, folder))
+
+        def analyse() -> dict[str, float]:
+            numbers, curves = analyse_train(training.parts, embeddings, asked.analyses)
+            if curves:
+                write_arrays(folder.analyses, curves)
+            return numbers
+
+        analysed = group.broadcast_object(analyse)
     if asked.test:
         rows = sealed.open()
         test_embeddings = training.embed(rows)
@@ -154,14 +161,6 @@ def _measure_test(training: Training, embeddings: Tensor, rows: np.ndarray, fold
     looks = [row.validation for row in training.progress.rows if row.epoch > 0 and row.validation]
     best = {name: max if metric_named(name).higher_is_better else min for name in found.scores}
     return {name: best[name]([look[name] for look in looks] or [value]) for name, value in found.scores.items()}
-
-
-def _analyse_train(training: Training, embeddings: Tensor, folder: RunFolder) -> dict[str, float]:
-    """Return what analyses find in the training split as numbers; their curves are written beside the record."""
-    numbers, curves = analyse_train(training.parts, embeddings, training.spec.evaluation.analyses)
-    if curves:
-        write_arrays(folder.analyses, curves)
-    return numbers
 
 
 def _selection_notes(spec: RunSpec) -> list[str]:
