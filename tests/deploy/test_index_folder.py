@@ -18,6 +18,7 @@ from fairground.deploy import DecisionRule, index_search, query_index, rule_of
 from fairground.deploy import index_folder as index_module
 from fairground.deploy.index_folder import add_embeddings, build_index, create_index, open_index, remove_from_index
 from fairground.errors import DataError, InputError, StoreError
+from fairground.evaluation import EmbeddingView
 from fairground.files import held
 
 WIDTH = 8
@@ -41,6 +42,18 @@ def test_every_picture_finds_itself_and_a_planted_copy_finds_its_original(index,
     everything = query_index(index, pictures, k=1, rule=DecisionRule(n_rows=len(index)))
     assert [one.neighbours[0].similarity for one in everything] == pytest.approx([1] * len(index), abs=1e-5)
     assert everything[0].decision.text == "no decision"
+
+
+@pytest.mark.parametrize("way", ["k_reciprocal", "query_expansion"])
+def test_re_ranked_neighbours_are_those_of_the_view_and_decisions_stay(index, pictures, way):
+    rule = DecisionRule(n_rows=len(index), threshold=0.9)
+    plain, again = (query_index(index, pictures, k=4, rule=rule, rerank=rerank) for rerank in ("none", way))
+    assert [one.decision for one in plain] == [one.decision for one in again]
+    rows = np.asarray(index.rows)
+    view = EmbeddingView(index.model.embed(pictures), range(len(rows)), rows, range(len(rows))).reranked(way)
+    expected = [[index.names[row] for row in places] for places in view.neighbour_numbers(4)]
+    assert [[near.name for near in one.neighbours] for one in again] == expected
+    assert again[0].neighbours[0].similarity <= 1 + 1e-6
 
 
 def test_four_classes_promise_too_little_and_the_sentence_says_what_would_do(index):

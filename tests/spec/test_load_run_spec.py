@@ -128,3 +128,15 @@ def test_the_option_reaches_the_analysis_and_the_name_stays_plain():
     assert len(plain.curves["kept_singular_values"]) == 7
     assert len(found.curves["kept_singular_values"]) == 6
     assert found.values["rho"] < plain.values["rho"]
+
+
+def test_re_ranked_metrics_select_only_where_re_ranking_is_asked_for() -> None:
+    asked = {"evaluation.rerank": "k_reciprocal"}
+    assert load_run(overrides=asked).evaluation.select_by == "map@r"
+    assert (
+        load_run(overrides={**asked, "evaluation.select_by": "map@r+k_reciprocal"}).evaluation.rerank == "k_reciprocal"
+    )
+    assert "evaluation.select_by must be one of evaluation.metrics" in refusal(
+        "evaluation.select_by=map@r+k_reciprocal"
+    )
+    assert "evaluation.rerank" in refusal("evaluation.rerank=sideways")

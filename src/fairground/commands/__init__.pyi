@@ -44,6 +44,7 @@ from fairground.commands.options import Metrics
 from fairground.commands.options import NodeWait
 from fairground.commands.options import Overrides
 from fairground.commands.options import Quiet
+from fairground.commands.options import Rerank
 from fairground.commands.options import Slurm
 from fairground.commands.options import Spawn
 from fairground.commands.options import StudyAgain
@@ -186,6 +187,7 @@ __all__ = [
     "Quiet",
     "RecommendResult",
     "Report",
+    "Rerank",
     "Run",
     "RunList",
     "SealError",

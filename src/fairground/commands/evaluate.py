@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fairground import records, reporting, spec, studies, training
-from fairground.commands import HOME, Answer, Device, Home, Metrics, Quiet, require, spinner, split_names
+from fairground.commands import HOME, Answer, Device, Home, Metrics, Quiet, Rerank, require, spinner, split_names
 
 Split = Literal["validation", "test"]
 
@@ -14,6 +14,7 @@ def evaluate(
     run: Annotated[str, "RUN|STUDY", "A run or study, or the beginning of its hash."],
     split: Annotated[Split, "Classes to measure on."] = "validation",
     metrics: Metrics = None,
+    rerank: Rerank = "none",
     ensemble: Annotated[bool, "With a study: also concatenate the fold models of each repeat (test)."] = False,
     home: Home = HOME,
     device: Device = "auto",
@@ -28,16 +29,25 @@ def evaluate(
     study = studies.find_begun(home, run)
     if study is not None:
         require(not ensemble or split == "test", "--ensemble joins models on the test classes: add --split test")
-        return _evaluate_study(study, home, split=split, metrics=asked, is_joined=ensemble, device=device)
+        how: dict[str, Any] = {"split": split, "metrics": asked, "rerank": rerank, "device": device}
+        return _evaluate_study(study, home, is_joined=ensemble, **how)
     require(not ensemble, f"--ensemble is for studies, and there is no study '{run}' in {home}")
     with spinner(f"measuring on the {split} split", is_quiet=quiet):
         name = records.resolve_run(home, run)
-        scores = training.evaluate_stored(home, name, split=split, metrics=asked, device=device)
+        way = "" if rerank == "none" else rerank
+        scores = training.evaluate_stored(home, name, split=split, metrics=asked, rerank=way, device=device)
     return Answer(scores, [f"{split} {name}  {reporting.with_unit(name, value)}" for name, value in scores.items()])
 
 
 def _evaluate_study(
-    study: "spec.StudySpec", home: Path, *, split: Split, metrics: Sequence[str] | None, is_joined: bool, device: str
+    study: "spec.StudySpec",
+    home: Path,
+    *,
+    split: Split,
+    metrics: Sequence[str] | None,
+    rerank: str,
+    is_joined: bool,
+    device: str,
 ) -> Answer:
     # Refuses while the test split is sealed: the final models exist only after selection.
     results = studies.results_so_far(study, home=home)
@@ -49,9 +59,9 @@ def _evaluate_study(
         n_folds = len(result.job.study.folds.used)
         starts = range(0, len(result.runs) - n_folds + 1, n_folds)
         repeats = [result.runs[start : start + n_folds] for start in starts]
-        scores = {"separated": [_scores(runs, home, split, metrics, device) for runs in repeats]}
+        scores = {"separated": [_scores(runs, home, split, metrics, rerank, device) for runs in repeats]}
         if is_joined:
-            scores["concatenated"] = [_joined_scores(runs, home, metrics) for runs in repeats]
+            scores["concatenated"] = [_joined_scores(runs, home, metrics, rerank) for runs in repeats]
         found.append((result, scores))
     lines, intervals = [], reporting.intervals_of(found)
     for job, how in ((result.job.label, how) for result, scores in found for how in scores):
@@ -64,17 +74,27 @@ def _evaluate_study(
 
 
 def _scores(
-    runs: Sequence["records.RunRecord"], home: Path, split: Split, metrics: Sequence[str] | None, device: str
+    runs: Sequence["records.RunRecord"],
+    home: Path,
+    split: Split,
+    metrics: Sequence[str] | None,
+    rerank: str,
+    device: str,
 ) -> dict[str, float]:
-    if metrics is None:
+    if metrics is None and rerank == "none":
         each = [{score.metric: score.value for score in run.scores if score.split == split} for run in runs]
     else:
-        each = [training.evaluate_stored(home, run.name, split=split, metrics=metrics, device=device) for run in runs]
+        asked: dict[str, Any] = {"metrics": metrics, "rerank": "" if rerank == "none" else rerank, "device": device}
+        each = [training.evaluate_stored(home, run.name, split=split, **asked) for run in runs]
     return {metric: sum(one[metric] for one in each) / len(each) for metric in each[0]}
 
 
-def _joined_scores(runs: Sequence["records.RunRecord"], home: Path, metrics: Sequence[str] | None) -> dict[str, float]:
+def _joined_scores(
+    runs: Sequence["records.RunRecord"], home: Path, metrics: Sequence[str] | None, rerank: str
+) -> dict[str, float]:
     asked: dict[str, Any] = dict(runs[0].spec)
     if metrics is not None:
         asked["evaluation"] = {**asked["evaluation"], "metrics": list(metrics), "select_by": metrics[0]}
+    if rerank != "none":
+        asked["evaluation"] = {**asked["evaluation"], "rerank": rerank}
     return dict(training.ensemble_job({"runs": [run.name for run in runs], "home": str(home), "spec": asked})["scores"])

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from fairground.commands import AnyPath, require
 
@@ -18,6 +18,10 @@ Chosen = Annotated[
     Sequence[str], "[STUDY|RUN...]", "A study or methods by hash, a study or runs by name (default: all)."
 ]
 Metrics = Annotated[str | None, "-m", "Metrics, separated by commas: recall@1,map@r,nmi."]
+Rerank = Annotated[
+    Literal["none", "k_reciprocal", "query_expansion"],
+    "Also measure lists re-ranked by what is near what in the whole gallery. Such scores are transductive.",
+]
 Config = Annotated[AnyPath | None, "-c", "TOML file with a full or partial spec."]
 Loggers = Annotated[Sequence[str], "--logger", "Also log to tensorboard, wandb (offline) or mlflow. May be repeated."]
 WithDoctor = Annotated[

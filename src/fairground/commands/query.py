@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from fairground import deploy, reporting
-from fairground.commands import Answer, Device, Quiet, Verbatim, counted, fitted, require, screen_width
+from fairground.commands import Answer, Device, Quiet, Rerank, Verbatim, counted, fitted, require, screen_width
 
 
 def query(
@@ -16,6 +16,7 @@ def query(
     k: Annotated[int, "-k", "Number of neighbours.", {"min": 1, "max": 1000}] = 10,
     fpir: Annotated[float, "Largest per cent of images of unknown classes that may be given a class."] = 5.0,
     threshold: Annotated[float | None, "Smallest similarity to name a class, instead of --fpir."] = None,
+    rerank: Rerank = "none",
     page: Annotated[Path | None, "Also write an HTML page with the images."] = None,
     device: Device = "auto",
     quiet: Quiet = False,
@@ -35,8 +36,10 @@ def query(
         results = []
         for number, some in enumerate(inputs):
             tell("searching", number, len(inputs))
-            results += deploy.query_index(opened, some, k=k, rule=rule, pictures=page is not None)
+            results += deploy.query_index(opened, some, k=k, rule=rule, pictures=page is not None, rerank=rerank)
     lead = [_summary(results), rule.sentence()] if len(results) > 1 else [rule.sentence()]
+    if rerank != "none":
+        lead.append("Neighbours are re-ranked by what is near what in the whole index; decisions are not.")
     if page is not None:
         title = f"Found in {opened.folder.name}"
         reporting.write_answers(results, picture_of=opened.thumbnail, title=title, lead=" ".join(lead), out=page)
@@ -53,6 +56,7 @@ def query(
         "why_no_decision": rule.why_not or None,
         "answers": answers,
     }
+    plain |= {} if rerank == "none" else {"rerank": rerank}
     return Answer(plain, [*lines, *([Verbatim(f"wrote {page}")] if page is not None else [])])
 
 

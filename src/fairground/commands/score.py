@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from fairground import evaluation, records, reporting, spec
-from fairground.commands import Answer, Metrics, require, split_names
+from fairground.commands import Answer, Metrics, Rerank, require, split_names
 
 
 def score(
@@ -17,6 +17,7 @@ def score(
     group_rule: Annotated[
         Literal["same_group", "same_class_and_group"], "Pairs within one of the file's `groups` to leave out."
     ] = "same_group",
+    rerank: Rerank = "none",
     interval: Annotated[int, "Bootstrap draws over classes for 95 % intervals, e.g. 1000.", {"min": 0}] = 0,
     details: Annotated[Path | None, "Write the score of every query and class to this .npz file."] = None,
 ) -> Answer:
@@ -37,6 +38,7 @@ def score(
         lone=lone,
         average=average,
         group_rule=group_rule,
+        rerank=rerank,
         bootstrap=evaluation.Bootstrap(n_draws=interval) if interval else None,
     )
     if details is not None:

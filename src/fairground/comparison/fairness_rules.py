@@ -215,9 +215,9 @@ _NAMED: tuple[Rule, ...] = (
     ),
     Rule(
         name="evaluation",
-        settings=("evaluation.metrics", "evaluation.lone", "evaluation.normalise", "evaluation.clustering_seeds"),
+        settings=tuple(f"evaluation.{key}" for key in ("metrics", "lone", "normalise", "clustering_seeds", "rerank")),
         free=_free_of_lengths,
-        compares="metrics, lone queries, normalisation, seeds of clustering",
+        compares="metrics, lone queries, normalisation, seeds of clustering, re-ranking",
         why="The same model scores differently when measured differently (MLRC 2.2).",
     ),
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from fairground.deploy import VOTERS, DecisionRule, Embeddable, EmbeddingInputs, Index, read_inputs, thumbnail, vote
+from fairground.evaluation import EmbeddingView
 from fairground.loading import is_image_name, require
 
 #: queries answered at once, at most, and classes named for each
@@ -92,23 +93,23 @@ def read_queries(paths: Sequence[str | Path]) -> list[EmbeddingInputs]:
 
 
 def query_index(
-    index: Index, data: Embeddable, *, k: int = 10, rule: DecisionRule, pictures: bool = False
+    index: Index, data: Embeddable, *, k: int = 10, rule: DecisionRule, pictures: bool = False, rerank: str = "none"
 ) -> list[QueryResult]:
-    """Return the answer to every picture of `data`; `pictures` adds small ones of the queries."""
+    """Return the answer to every picture of `data`; `pictures` adds small ones of the queries.
+
+    `rerank` puts neighbours in another order. Decisions stay by similarity: the rule was calibrated on it.
+    """
     inputs = read_inputs(data)
     require(len(inputs) <= MOST, f"at most {MOST:,} queries are answered at once; got {len(inputs):,}")
     require(len(index) > 0, f"the index {index.folder} is empty; add rows with `fairground index add`")
-    matches = index.search(index.model.embed(inputs), max(k, VOTERS))
+    embeddings = index.model.embed(inputs)
+    matches = index.search(embeddings, max(k, VOTERS))
+    reordered = None if rerank == "none" else _reranked(index, embeddings, k, rerank)
     has_pictures = pictures and inputs.images.is_picture
     indexed = set(index.class_names)
     results = []
     for query, name in enumerate(inputs.names):
-        nearest = zip(matches.numbers[query].tolist(), matches.similarities[query].tolist(), strict=True)
-        found = [
-            Neighbour(id=row, name=index.names[row], label=index.label(row), similarity=similarity)
-            for row, similarity in nearest
-            if row >= 0
-        ]
+        found = _neighbours(index, matches.numbers[query], matches.similarities[query])
         classes: dict[str, float] = {}
         for one in found:
             if one.label is not None:
@@ -119,13 +120,33 @@ def query_index(
                 query=name,
                 decision=_decision(index, found, rule),
                 classes=tuple(NearestClass(label=label, similarity=classes[label]) for label in [*classes][:_CLASSES]),
-                neighbours=tuple(found[:k]),
+                neighbours=tuple(found[:k] if reordered is None else reordered[query]),
                 truth=truth,
                 is_truth_indexed=truth in indexed,
                 picture=thumbnail(inputs.images, query) if has_pictures else None,
             )
         )
     return results
+
+
+def _neighbours(index: Index, numbers: np.ndarray, similarities: np.ndarray) -> list[Neighbour]:
+    return [
+        Neighbour(id=row, name=index.names[row], label=index.label(row), similarity=similarity)
+        for row, similarity in zip(numbers.tolist(), similarities.tolist(), strict=True)
+        if row >= 0
+    ]
+
+
+def _reranked(index: Index, queries: np.ndarray, k: int, rerank: str) -> list[list[Neighbour]]:
+    rows = np.asarray(index.rows[index.ids])
+    sides = (queries, np.arange(len(queries)), rows, np.arange(len(rows)))
+    view = EmbeddingView(*sides, normalise=not index.info.is_raw).reranked(rerank)
+    found = []
+    for query, places in zip(queries, view.neighbour_numbers(k), strict=True):
+        near = rows[places[places >= 0]].astype(np.float64)
+        similarities = -np.sqrt(((near - query) ** 2).sum(1)) if index.info.is_raw else (near * query).sum(1)
+        found.append(_neighbours(index, index.ids[places[places >= 0]], similarities))
+    return found
 
 
 def _decision(index: Index, found: Sequence[Neighbour], rule: DecisionRule) -> QueryDecision:

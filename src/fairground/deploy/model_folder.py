@@ -157,7 +157,8 @@ def _validation(parts: Assembled) -> tuple[tuple[MeasuredScore, ...], tuple[Thre
     # A bootstrap over one class says nothing about other classes.
     bootstrap = Bootstrap() if len(np.unique(parts.table.labels[rows])) > 1 else None
     view = view_of(parts, embeddings, rows)
-    detail = evaluate_in_detail(view, evaluation.metrics, lone=evaluation.lone, bootstrap=bootstrap)
+    lone, rerank = evaluation.lone, evaluation.rerank
+    detail = evaluate_in_detail(view, evaluation.metrics, lone=lone, rerank=rerank, bootstrap=bootstrap)
     scores = [
         _measured(metric, "validation", value, detail.intervals.get(metric)) for metric, value in detail.scores.items()
     ]

@@ -61,6 +61,8 @@ from fairground.evaluation.relevant_references import RelevanceFunction
 from fairground.evaluation.relevant_references import SameClass
 from fairground.evaluation.relevant_references import lists_from_function
 from fairground.evaluation.relevant_references import lists_from_sets
+from fairground.evaluation.reranking import Reranking
+from fairground.evaluation.reranking import reranked
 from fairground.files import CsvTable
 from fairground.files import LockedError
 from fairground.files import append_line
@@ -125,6 +127,7 @@ __all__ = [
     "REQUIRED",
     "Relevance",
     "RelevanceFunction",
+    "Reranking",
     "SLOW_BLOCK",
     "SameClass",
     "SealError",
@@ -165,6 +168,7 @@ __all__ = [
     "require",
     "require_file",
     "require_within",
+    "reranked",
     "row_numbers",
     "score_file",
     "score_file_in_detail",

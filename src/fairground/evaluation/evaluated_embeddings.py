@@ -14,7 +14,7 @@ import torch
 
 from fairground import retrieval
 from fairground.contracts import Contingency, DataError, OpenSet, Ranking, Verification, require
-from fairground.evaluation import checked_arrays
+from fairground.evaluation import checked_arrays, reranking
 from fairground.evaluation import relevant_references as relevant
 from fairground.functional import normalize, singular_values
 from fairground.retrieval import SearchPlan, Tiles, edge_for, find_duplicate_rows, neighbours, normalise_rows, ranks
@@ -74,9 +74,8 @@ class EmbeddingView:
         require(distance in ("cosine", "euclidean"), f"distance must be 'cosine' or 'euclidean'; got '{distance}'")
         self.embeddings = checked_arrays.as_matrix(embeddings)
         #: where embeddings on an accelerator are ranked; the rest is computed in main memory
-        self._device = embeddings.device if isinstance(embeddings, torch.Tensor) and not embeddings.is_cpu else None
+        self.device = embeddings.device if isinstance(embeddings, torch.Tensor) and not embeddings.is_cpu else None
         self.references = None if references is None else checked_arrays.as_matrix(references, "references")
-        self._searched = self.embeddings if self.references is None else self.references
         require(labels is not None or relevance is not None, "labels are missing: give labels or a relevance function")
         if self.references is None:
             require(reference_labels is None, "reference_labels were given without references")
@@ -89,8 +88,8 @@ class EmbeddingView:
         self.is_raw = distance == "euclidean" and not normalise
         self.query_rows = checked_arrays.row_numbers(query_rows, len(self.embeddings))
         self.n_rows = len(self.embeddings)
-        self._query_numbers = np.arange(self.n_rows) if self.query_rows is None else self.query_rows
-        self.n_queries = len(self._query_numbers)
+        self.query_numbers = np.arange(self.n_rows) if self.query_rows is None else self.query_rows
+        self.n_queries = len(self.query_numbers)
         self.n_clusters, self.seed, self.clustering_seeds = n_clusters, seed, clustering_seeds
         self.threads = threads if threads is not None else min(torch.get_num_threads(), os.cpu_count() or 1)
         self.block = block or LIMIT
@@ -98,7 +97,19 @@ class EmbeddingView:
         require(self.threads >= 1, f"threads must be at least 1; got {threads}")
         self._labels, self._relevance = (labels, reference_labels), relevance
         self._groups = (groups, reference_groups, group_rule)
-        self._kept: ranks.Ranked | None = None
+        self.kept: ranks.Ranked | None = None
+        self.bonus: retrieval.ScoreBonus | None = None
+        self._reranked: dict[reranking.Reranking, EmbeddingView] = {}
+
+    @property
+    def _searched(self) -> np.ndarray:
+        return self.embeddings if self.references is None else self.references
+
+    def reranked(self, how: "reranking.Reranking") -> "EmbeddingView":
+        """Return this view with its lists re-ranked, which is computed once: `k_reciprocal` or `query_expansion`."""
+        if how not in self._reranked:
+            self._reranked[how] = reranking.reranked(self, how)
+        return self._reranked[how]
 
     @cached_property
     def classes(self) -> checked_arrays.Coded | None:
@@ -129,7 +140,7 @@ class EmbeddingView:
     @property
     def query_classes(self) -> np.ndarray | None:
         """Class number of each query; None where rows have sets of labels or none."""
-        return None if self.classes is None else self.classes.queries[self._query_numbers]
+        return None if self.classes is None else self.classes.queries[self.query_numbers]
 
     @cached_property
     def groups(self) -> relevant.Groups | None:
@@ -145,12 +156,12 @@ class EmbeddingView:
         if rule == "same_class_and_group":
             mine = self._one_class_each.queries * len(names) + mine
             others = self._one_class_each.references * len(names) + others
-        return mine[self._query_numbers], others
+        return mine[self.query_numbers], others
 
     @cached_property
     def relevance(self) -> relevant.Relevance:
         """Which references each query should find: as the function says if there is one, else by their labels."""
-        rows, n_references = self._query_numbers, len(self._searched)
+        rows, n_references = self.query_numbers, len(self._searched)
         own = rows if self.references is None else np.full(len(rows), -1)
         if self._relevance is not None:
             lists = relevant.lists_from_function(self._relevance, rows, n_references)
@@ -167,7 +178,7 @@ class EmbeddingView:
     def pairing(self) -> SearchPlan:
         """Queries and references in search order, as tiles of unit vectors unless `is_raw`."""
         wanted, theirs = self.relevance, self._searched
-        rows = self._query_numbers[wanted.query_order]
+        rows = self.query_numbers[wanted.query_order]
         is_one_set = self.references is None and self.query_rows is None
         dtype = checked_arrays.working_dtype(self.embeddings, theirs, exact=self.is_raw)
         edge = edge_for(len(rows), len(theirs))
@@ -187,6 +198,7 @@ class EmbeddingView:
             half_lengths=references.half_squared_lengths() if self.is_raw else None,
             groups=wanted.groups,
             duplicates=find_duplicate_rows(queries, references),
+            bonus=self.bonus,
         )
 
     def _pairing_on_device(self, device: torch.device) -> "retrieval.DeviceSearchPlan | None":
@@ -206,21 +218,22 @@ class EmbeddingView:
         # Equal rows must score equally, which a product does not promise: each distinct row is multiplied once.
         distinct, kind = torch.unique(in_order(theirs, wanted.reference_order), dim=0, return_inverse=True)
         return retrieval.DeviceSearchPlan(
-            queries=in_order(self.embeddings, self._query_numbers[wanted.query_order]),
+            queries=in_order(self.embeddings, self.query_numbers[wanted.query_order]),
             references=distinct,
             kind=kind,
             numbers=moved(wanted.reference_order),
             own=moved(wanted.own),
             half_lengths=distinct.square().sum(1) / 2 if self.is_raw else None,
             groups=None if wanted.groups is None else (moved(wanted.groups[0]), moved(wanted.groups[1])),
+            bonus=self.bonus,
         )
 
     def rankings(self) -> Iterator[tuple[np.ndarray, Ranking]]:
         """Yield blocks of query rows and their ranking; a ranking that fits in one block is computed once and kept."""
         is_small = int(self.relevance.n_relevant.sum()) <= self.block
-        if is_small and self._kept is None:
-            self._kept = next(self._fresh_rankings())
-        for ranked in [self._kept] if self._kept is not None else self._fresh_rankings():
+        if is_small and self.kept is None:
+            self.kept = next(self._fresh_rankings())
+        for ranked in [self.kept] if self.kept is not None else self._fresh_rankings():
             stop = ranked.start + len(ranked.offsets) - 1
             rows = self.relevance.query_order[ranked.start : stop]
             class_sizes = np.diff(ranked.offsets) + (self.relevance.own[ranked.start : stop] >= 0)
@@ -229,7 +242,7 @@ class EmbeddingView:
     def _fresh_rankings(self) -> Iterator[ranks.Ranked]:
         wanted = self.relevance
         spans = ranks.blocks(wanted.n_relevant, self.block)
-        on_device = None if self._device is None else self._pairing_on_device(self._device)
+        on_device = None if self.device is None else self._pairing_on_device(self.device)
         if on_device is not None:
             return (retrieval.rank_on_device(on_device, wanted.lists(*span)) for span in spans)
         return (ranks.rank(self.pairing, wanted.lists(*span), threads=self.threads) for span in spans)
@@ -242,7 +255,7 @@ class EmbeddingView:
         n_clusters = self.n_clusters or int(self.row_classes.max()) + 1
         # faiss seeds its own draw with seed + 1, and draws as torch does: one seed gives the same start in both.
         starts = [torch.Generator().manual_seed(self.seed + 1 + i) for i in range(self.clustering_seeds)]
-        threads, device = self.threads, self._device
+        threads, device = self.threads, self.device
         return tuple(kmeans(points, n_clusters, generator=one, threads=threads, device=device) for one in starts)
 
     @cached_property
@@ -275,7 +288,7 @@ class EmbeddingView:
     @cached_property
     def open_set(self) -> OpenSet:
         """The best similarity of every query with and without its own class among the references."""
-        mine = self.row_classes[self._query_numbers]
+        mine = self.row_classes[self.query_numbers]
         order, plan = self.relevance.query_order, self.pairing
         if self.is_raw:
             plan = replace(plan, query_half_lengths=plan.queries.half_squared_lengths())
@@ -290,16 +303,19 @@ class EmbeddingView:
     @cached_property
     def singular_values(self) -> np.ndarray:
         """The singular values of all rows, not centred, descending."""
-        return singular_values(self.row_blocks(), self._device)
+        return singular_values(self.row_blocks(), self.device)
 
-    def neighbour_numbers(self, k: int) -> np.ndarray:
-        """Return the references (n_queries, k) nearest to each query, nearest first; -1 where there are fewer."""
+    def neighbour_numbers(self, k: int, lowest: np.ndarray | None = None) -> np.ndarray:
+        """Return the references (n_queries, k) nearest to each query, nearest first; -1 where there are fewer.
+
+        `lowest` (n_queries,), infinite at first, is lowered to the lowest score of each query, in search order.
+        """
         found = np.empty((self.n_queries, k), np.int32)
-        on_device = None if self._device is None else self._pairing_on_device(self._device)
+        on_device = None if self.device is None else self._pairing_on_device(self.device)
         if on_device is None:
-            found[self.relevance.query_order] = neighbours.nearest(self.pairing, k, threads=self.threads)
+            found[self.relevance.query_order] = neighbours.nearest(self.pairing, k, threads=self.threads, lowest=lowest)
         else:
-            found[self.relevance.query_order] = retrieval.nearest_on_device(on_device, k)
+            found[self.relevance.query_order] = retrieval.nearest_on_device(on_device, k, lowest)
         return found
 
     def row_blocks(self) -> Iterator[np.ndarray]:

@@ -12,8 +12,9 @@ import numpy as np
 
 from fairground import contracts, evaluation
 from fairground.contracts.metric import ClusteringMetric, Metric, OpenSetMetric, RankingMetric, VerificationMetric
-from fairground.evaluation import Distance, EmbeddingView, GroupRule, RelevanceFunction, checked_arrays
+from fairground.evaluation import Distance, EmbeddingView, GroupRule, RelevanceFunction, Reranking, checked_arrays
 from fairground.records.arrays import array_names, read_arrays
+from fairground.retrieval import QueryExpansion
 from fairground.retrieval.tiles import normalise_rows
 from fairground.spec import DataError, InputError, find, list_room, metric_names, nearest, reading, require
 
@@ -77,14 +78,16 @@ def evaluate(
     *,
     lone: Lone = "drop",
     average: Average = "queries",
+    rerank: Reranking = "none",
     **settings: Unpack[ViewSettings],
 ) -> dict[str, float]:
     """Return the score of every metric asked for, under the name it was asked by.
 
-    `settings` are those of `EmbeddingView`: distance, normalise, query_rows, groups, relevance and so on.
+    `rerank` adds those of re-ranked lists, as `map@r+k_reciprocal`. `settings` are those of `EmbeddingView`: distance,
+    normalise, query_rows, groups, relevance and so on.
     """
     view = EmbeddingView(embeddings, labels, references, reference_labels, **settings)
-    return dict(evaluate_in_detail(view, metrics, lone=lone, average=average).scores)
+    return dict(evaluate_in_detail(view, metrics, lone=lone, average=average, rerank=rerank).scores)
 
 
 def score_file(
@@ -100,6 +103,7 @@ def score_file_in_detail(
     *,
     lone: Lone = "drop",
     average: Average = "queries",
+    rerank: Reranking = "none",
     bootstrap: "evaluation.Bootstrap | None" = None,
     **settings: Unpack[ViewSettings],
 ) -> Evaluation:
@@ -120,7 +124,7 @@ def score_file_in_detail(
     sides = [arrays.get(name) for name in ("references", "reference_labels")]
     settings["groups"], settings["reference_groups"] = arrays.get("groups"), arrays.get("reference_groups")
     view = EmbeddingView(arrays["embeddings"], arrays["labels"], *sides, **settings)
-    return evaluate_in_detail(view, metrics, lone=lone, average=average, bootstrap=bootstrap)
+    return evaluate_in_detail(view, metrics, lone=lone, average=average, rerank=rerank, bootstrap=bootstrap)
 
 
 def evaluate_in_detail(
@@ -129,6 +133,7 @@ def evaluate_in_detail(
     *,
     lone: Lone = "drop",
     average: Average = "queries",
+    rerank: Reranking = "none",
     bootstrap: "evaluation.Bootstrap | None" = None,
 ) -> Evaluation:
     """Return scores and what is behind them; the view keeps what it has computed for the next call."""
@@ -137,11 +142,24 @@ def evaluate_in_detail(
     refusal = "average='classes' needs one label per row; got sets of labels or none"
     require(average == "queries" or view.classes is not None, refusal)
     chosen = {name: metric_named(name) for name in (DEFAULT_METRICS if metrics is None else metrics)}
+    ways: dict[str, Reranking] = {way: way for way in metric_names.RERANKINGS}
+    if rerank != "none":
+        way = rerank if isinstance(rerank, str) else metric_names.RERANKINGS[isinstance(rerank, QueryExpansion)]
+        require(way in ways, f"rerank must be none, {' or '.join(ways)}; got '{way}'")
+        ways[way] = rerank
+        plain = {name: metric for name, metric in chosen.items() if not metric_names.reranking_of(name)}
+        again = {f"{name}+{way}": one for name, one in plain.items() if isinstance(one, RankingMetric)}
+        require(bool(again), f"rerank={way} changes lists of neighbours, and no metric asked for looks at them")
+        chosen |= again
     values = {name: np.zeros(view.n_queries) for name, metric in chosen.items() if isinstance(metric, RankingMetric)}
     is_counted = counted_queries(view, lone, is_ranked=bool(values))
-    for rows, ranking in view.rankings() if values else ():
-        for name, of_queries in values.items():
-            of_queries[rows] = cast(RankingMetric, chosen[name]).per_query(ranking)
+    by_list: dict[str, list[str]] = {}
+    for name in values:
+        by_list.setdefault(metric_names.reranking_of(name), []).append(name)
+    for way, names in by_list.items():
+        for rows, ranking in (view.reranked(ways[way]) if way else view).rankings():
+            for name in names:
+                values[name][rows] = cast(RankingMetric, chosen[name]).per_query(ranking)
     class_names, class_sizes, per_class = _class_means(view, values, is_counted)
     counted = per_class if average == "classes" else {name: found[is_counted] for name, found in values.items()}
     scores = {
@@ -221,7 +239,7 @@ def _interval(
 def metric_named(word: str) -> Metric:
     """Return the metric a name such as `recall@5` or `module:Class` means, or refuse it with the nearest right name."""
     if ":" in word:
-        path, _, argument = word.partition("@")
+        path, _, argument = metric_names.without_reranking(word).partition("@")
         kind = find("metrics", path)
         kinds = "RankingMetric, ClusteringMetric, VerificationMetric or OpenSetMetric"
         is_metric = inspect.isclass(kind) and issubclass(kind, Metric)
@@ -233,6 +251,8 @@ def metric_named(word: str) -> Metric:
             metric_names.refuse_unknown(word)
         kind, text = find("metrics", found.name), found.argument
         shown = f"metric '{word}': {metric_names.spelled(found.name)}"
+    is_list = not metric_names.reranking_of(word) or issubclass(kind, RankingMetric)
+    require(is_list, f"metric '{word}' cannot be re-ranked: it does not look at lists of neighbours")
     if text is None:
         return kind()
     require(kind.argument is not None, f"{shown} takes nothing after @; got '{text}'")

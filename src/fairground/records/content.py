@@ -39,7 +39,7 @@ def content_of(spec: RunSpec, of_data: Callable[[], Content]) -> dict[str, str]:
     parts = {key: part for key in ROOM_OF if (part := getattr(spec, key)) is not None}
     measured = (*spec.evaluation.metrics, *spec.evaluation.analyses)
     words = [spec.optimiser.name, *(part.name for part in parts.values())]
-    words += [word.partition("@")[0].partition("(")[0] for word in measured]
+    words += [word.partition("@")[0].partition("(")[0].partition("+")[0] for word in measured]
     found: dict[str, str] = {}
     for name in sorted({word for word in words if ":" in word}):
         found |= _content_of_part(name)

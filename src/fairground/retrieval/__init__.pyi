@@ -47,10 +47,13 @@ from fairground.retrieval.kmeans import average
 from fairground.retrieval.neighbours import best_by_class
 from fairground.retrieval.neighbours import nearest
 from fairground.retrieval.neighbours import take_best
+from fairground.retrieval.neighbours import take_lowest
 from fairground.retrieval.neighbours import take_nearest
+from fairground.retrieval.query_expansion import BLOCK_ROWS
+from fairground.retrieval.query_expansion import QueryExpansion
+from fairground.retrieval.query_expansion import expanded
 from fairground.retrieval.ranks import Ranked
 from fairground.retrieval.ranks import Relevant
-from fairground.retrieval.ranks import STEP
 from fairground.retrieval.ranks import blocks
 from fairground.retrieval.ranks import rank
 from fairground.retrieval.ranks import relevant_scores
@@ -59,6 +62,10 @@ from fairground.retrieval.ranks_on_device import N_SCORES
 from fairground.retrieval.ranks_on_device import has_float64
 from fairground.retrieval.ranks_on_device import nearest_on_device
 from fairground.retrieval.ranks_on_device import rank_on_device
+from fairground.retrieval.reciprocal_neighbours import KReciprocal
+from fairground.retrieval.reciprocal_neighbours import ScoreBonus
+from fairground.retrieval.reciprocal_neighbours import add_bonus
+from fairground.retrieval.reciprocal_neighbours import reciprocal_overlap
 from fairground.retrieval.similarity_scores import SearchPlan
 from fairground.retrieval.similarity_scores import TileWorker
 from fairground.retrieval.threads import Task
@@ -89,6 +96,7 @@ from fairground.retrieval.verification import count_pairs
 from fairground.retrieval.verification import place
 
 __all__ = [
+    "BLOCK_ROWS",
     "ClusterError",
     "Clusters",
     "CsvTable",
@@ -102,16 +110,18 @@ __all__ = [
     "FairgroundError",
     "HeldTiles",
     "InputError",
+    "KReciprocal",
     "LONGEST",
     "LockedError",
     "MANY",
     "N_SCORES",
     "PairCounts",
     "PictureError",
+    "QueryExpansion",
     "ROUNDS",
     "Ranked",
     "Relevant",
-    "STEP",
+    "ScoreBonus",
     "SealError",
     "SearchPlan",
     "StoreError",
@@ -122,6 +132,7 @@ __all__ = [
     "Tiles",
     "Workspace",
     "accumulate",
+    "add_bonus",
     "append_line",
     "average",
     "best_by_class",
@@ -132,6 +143,7 @@ __all__ = [
     "count_tile",
     "edge_for",
     "entropy",
+    "expanded",
     "expected_mutual_information",
     "file_digests",
     "fill_table",
@@ -158,6 +170,7 @@ __all__ = [
     "read_thresholds",
     "read_with_digest",
     "reading",
+    "reciprocal_overlap",
     "relevant_scores",
     "require",
     "require_file",
@@ -171,6 +184,7 @@ __all__ = [
     "table_length",
     "table_scale",
     "take_best",
+    "take_lowest",
     "take_nearest",
     "transpose",
     "write_atomically",

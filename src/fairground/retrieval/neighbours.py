@@ -9,15 +9,21 @@ import numpy as np
 from fairground.retrieval import SearchPlan, TileWorker, share_out
 
 
-def nearest(plan: SearchPlan, k: int, *, threads: int) -> np.ndarray:
-    """Return the numbers (n_queries, k) of the nearest references, nearest first; -1 where there are fewer than k."""
+def nearest(plan: SearchPlan, k: int, *, threads: int, lowest: np.ndarray | None = None) -> np.ndarray:
+    """Return the numbers (n_queries, k) of the nearest references, nearest first; -1 where there are fewer than k.
+
+    `lowest` (n_queries,), infinite at first, is lowered to each query's lowest score.
+    """
     n = plan.queries.n
     numbers = np.full((n, k), -1, np.int32)
     best = np.full((n, k), -np.inf, plan.queries.dtype)
 
     def work(row: int, worker: TileWorker) -> None:
         for rows, columns, scores in plan.row_scores(row, worker):
-            take_nearest(scores, plan.references.index[columns], best[rows], numbers[rows])
+            index = plan.references.index[columns]
+            take_nearest(scores, index, best[rows], numbers[rows])
+            if lowest is not None:
+                take_lowest(scores, len(index), lowest[rows])
 
     share_out(range(plan.queries.n_tiles), plan.worker, work, threads)
     return numbers
@@ -53,6 +59,14 @@ def take_nearest(scores: np.ndarray, index: np.ndarray, best: np.ndarray, number
                 best[i, at], numbers[i, at] = best[i, at - 1], numbers[i, at - 1]
                 at -= 1
             best[i, at], numbers[i, at] = score, number
+
+
+@numba.njit(nogil=True, cache=True)
+def take_lowest(scores: np.ndarray, n: int, lowest: np.ndarray) -> None:
+    for i in range(len(lowest)):
+        for j in range(n):
+            if -np.inf < scores[i, j] < lowest[i]:
+                lowest[i] = scores[i, j]
 
 
 @numba.njit(nogil=True, cache=True)

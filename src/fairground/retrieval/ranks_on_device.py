@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from fairground.retrieval.ranks import Ranked, Relevant
+from fairground.retrieval.reciprocal_neighbours import ScoreBonus
 
 #: scores held at once, and comparisons made at once
 N_SCORES = 2**24
@@ -29,12 +30,20 @@ class DeviceSearchPlan(NamedTuple):
     own: torch.Tensor
     half_lengths: torch.Tensor | None = None
     groups: tuple[torch.Tensor, torch.Tensor] | None = None
+    bonus: ScoreBonus | None = None
 
     def scores(self, start: int, stop: int) -> torch.Tensor:
         scores = self.queries[start:stop] @ self.references.T
         if self.half_lengths is not None:
             scores -= self.half_lengths
         scores = scores[:, self.kind]
+        if self.bonus is not None:
+            offsets = self.bonus.offsets[start : stop + 1]
+            some = slice(offsets[0], offsets[-1])
+            query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+            where = tuple(torch.as_tensor(one, device=scores.device) for one in (query, self.bonus.columns[some]))
+            values = torch.as_tensor(self.bonus.values[some], device=scores.device, dtype=scores.dtype)
+            scores.index_put_(where, values, accumulate=True)
         here = (self.own[start:stop] >= 0).nonzero()[:, 0]
         scores[here, self.own[start:stop][here]] = -torch.inf
         if self.groups is not None:
@@ -85,12 +94,15 @@ def _places(
     return ranks.cpu().numpy().astype(np.int32), threshold.cpu().numpy()
 
 
-def nearest_on_device(plan: DeviceSearchPlan, k: int) -> np.ndarray:
+def nearest_on_device(plan: DeviceSearchPlan, k: int, lowest: np.ndarray | None = None) -> np.ndarray:
     """Return the numbers (n_queries, k) of the nearest references, as `neighbours.nearest` does."""
     # Columns by number: a stable sort then leaves equal scores in that order.
     by_number, step, found = plan.numbers.argsort(), max(1, N_SCORES // len(plan.kind)), []
     for begin in range(0, len(plan.queries), step):
         scores, place = plan.scores(begin, begin + step)[:, by_number].sort(dim=1, descending=True, stable=True)
+        if lowest is not None:
+            least = scores.masked_fill(scores == -torch.inf, torch.inf).amin(1)
+            lowest[begin : begin + step] = np.minimum(lowest[begin : begin + step], least.cpu().numpy())
         numbers = plan.numbers[by_number][place[:, :k]].masked_fill(scores[:, :k] == -torch.inf, -1)
         found.append(torch.nn.functional.pad(numbers, (0, k - numbers.shape[1]), value=-1))
     return torch.cat(found).cpu().numpy().astype(np.int32)

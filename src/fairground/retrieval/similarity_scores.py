@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.retrieval import DuplicateRows, Tiles, multiply, transpose
+from fairground.retrieval import DuplicateRows, ScoreBonus, Tiles, add_bonus, multiply, transpose
 
 
 class TileWorker(NamedTuple):
@@ -24,7 +24,7 @@ class SearchPlan:
     `own[q]` is the place of query q among the references, -1 if it is not one of them. `half_lengths` (of references,
     half their squared length) turns products into an order by Euclidean distance: 2 (q.r - |r|^2 / 2) is |q|^2 minus
     the squared distance; with the queries' own as well, scores compare between queries too. Pairs of one group are
-    excluded, as a query is excluded from its own list: they score minus infinity.
+    excluded, as a query is excluded from its own list: they score minus infinity. `bonus` is what re-ranking adds.
     """
 
     queries: Tiles
@@ -35,6 +35,7 @@ class SearchPlan:
     query_half_lengths: np.ndarray | None = None
     groups: tuple[np.ndarray, np.ndarray] | None = None
     duplicates: DuplicateRows | None = None
+    bonus: ScoreBonus | None = None
 
     @property
     def is_mirrored(self) -> bool:
@@ -78,6 +79,11 @@ class SearchPlan:
             real = (slice(lengths.shape[0] if lengths.ndim == 2 else None), slice(lengths.shape[-1]))
             np.subtract(result[real], lengths, out=worker.scores[real])
             result = worker.scores
+        if self.bonus is not None:
+            if result is product:
+                np.copyto(worker.scores, product)
+                result = worker.scores
+            add_bonus(result, *self.bonus, row * self.edge, column * self.edge)
         place = self.own[rows] - column * self.edge
         mine = np.flatnonzero((place >= 0) & (place < self.edge))
         result[mine, place[mine]] = -np.inf

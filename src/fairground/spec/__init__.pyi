@@ -71,6 +71,7 @@ from fairground.spec.load_study_spec import read_range
 from fairground.spec.load_study_spec import study_from_plain
 from fairground.spec.load_study_spec import study_names
 from fairground.spec.metric_names import MetricDeclaration
+from fairground.spec.metric_names import RERANKINGS
 from fairground.spec.metric_names import ROOM
 from fairground.spec.metric_names import check_analyses
 from fairground.spec.metric_names import declared_metric
@@ -79,7 +80,9 @@ from fairground.spec.metric_names import in_unit
 from fairground.spec.metric_names import is_share
 from fairground.spec.metric_names import read_analysis
 from fairground.spec.metric_names import refuse_unknown
+from fairground.spec.metric_names import reranking_of
 from fairground.spec.metric_names import spelled
+from fairground.spec.metric_names import without_reranking
 from fairground.spec.override_layers import SpecDraft
 from fairground.spec.protocols_and_presets import PAPER_OF
 from fairground.spec.protocols_and_presets import SHIPPED
@@ -195,6 +198,7 @@ __all__ = [
     "PictureError",
     "Precision",
     "Purpose",
+    "RERANKINGS",
     "ROOM",
     "ROOMS",
     "ROOM_OF",
@@ -295,6 +299,7 @@ __all__ = [
     "require",
     "require_file",
     "require_within",
+    "reranking_of",
     "rounded",
     "run_from_plain",
     "settings_as",
@@ -311,6 +316,7 @@ __all__ = [
     "to_plain",
     "value_at",
     "without_fold",
+    "without_reranking",
     "write_atomically",
     "write_to_disk",
     "write_with_digest",

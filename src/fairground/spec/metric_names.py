@@ -11,6 +11,8 @@ from fairground.errors import InputError, require
 from fairground.spec import Value, canonical, declared, fit, list_names, nearest, parse_value, settings_of
 
 ROOM = "metrics"
+#: ways to re-rank lists before they are measured: `map@r+k_reciprocal`
+RERANKINGS = ("k_reciprocal", "query_expansion")
 
 
 class MetricDeclaration(NamedTuple):
@@ -22,11 +24,13 @@ class MetricDeclaration(NamedTuple):
     higher_is_better: bool
     is_share: bool
     lowest: float
+    reranking: str = ""
 
     @property
     def word(self) -> str:
         """Its name in a spec: `recall@1`."""
-        return spelled(self.name) + ("" if self.argument is None else f"@{self.argument}")
+        argument = "" if self.argument is None else f"@{self.argument}"
+        return spelled(self.name) + argument + (f"+{self.reranking}" if self.reranking else "")
 
     def allows(self, value: float) -> bool:
         """Tell whether a value is in the range of the metric, up to rounding."""
@@ -36,7 +40,7 @@ class MetricDeclaration(NamedTuple):
 @cache
 def declared_metric(word: str) -> MetricDeclaration | None:
     """Return what the metric a word means declares; None where no metric of ours is called so."""
-    plain = _plain(word)
+    plain, way = _plain(without_reranking(word)), reranking_of(word)
     stem, _, argument = plain.partition("_at_")
     for known in _spellings():
         if plain in known or (stem in known and argument):
@@ -45,8 +49,20 @@ def declared_metric(word: str) -> MetricDeclaration | None:
             title = declared(ROOM, name, "title", name)
             defaults = {"higher_is_better": True, "is_share": True, "lowest": 0.0}
             flags = {key: declared(ROOM, name, key, default) for key, default in defaults.items()}
-            return MetricDeclaration(name, given, title if given is None else f"{title}@{given}", **flags)
+            title = title if given is None else f"{title}@{given}"
+            title += f" re-ranked ({way.replace('_', ' ')}, transductive)" if way else ""
+            return MetricDeclaration(name, given, title, **flags, reranking=way)
     return None
+
+
+def reranking_of(word: str) -> str:
+    """Return how the lists that a metric measures are re-ranked, nothing where they are plain."""
+    _, _, way = word.rpartition("+")
+    return way if way in RERANKINGS else ""
+
+
+def without_reranking(word: str) -> str:
+    return word.rpartition("+")[0] if reranking_of(word) else word
 
 
 def is_share(metric: str) -> bool:

@@ -108,7 +108,8 @@ class EvaluationSpec:
     need clusters are averaged over k-means from `clustering_seeds` seeds. `watch_test` measures the test split whenever
     validation is measured and keeps its scores, to study what selection on test would report; it selects nothing.
     `principal_axes` above 0 is MLRC's way with networks that are not trained: embeddings are measured on so many
-    principal axes of the evaluated images themselves.
+    principal axes of the evaluated images themselves. `rerank` measures re-ranked lists beside the plain ones: their
+    scores are transductive, have names of their own (`map@r+k_reciprocal`), and select only where `select_by` says so.
     """
 
     metrics: tuple[str, ...] = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
@@ -122,11 +123,13 @@ class EvaluationSpec:
     clustering_seeds: int = field(default=1, metadata=LATER)
     watch_test: bool = field(default=False, metadata=LATER)
     principal_axes: int = field(default=0, metadata=LATER)
+    rerank: Literal["none", "k_reciprocal", "query_expansion"] = field(default="none", metadata=LATER)
 
     def __post_init__(self) -> None:
         check_bounds("evaluation", self, "[1, inf)", "clustering_seeds")
         check_bounds("evaluation", self, "[0, inf)", "principal_axes")
-        on_test, is_selected = self.select_on == "test", self.select_by in self.metrics
+        on_test, measured = self.select_on == "test", (*self.metrics, *(f"{one}+{self.rerank}" for one in self.metrics))
+        is_selected = self.select_by in (self.metrics if self.rerank == "none" else measured)
         require(len(self.metrics) > 0, "evaluation.metrics must name at least one metric")
         require(is_selected, f"evaluation.select_by must be one of evaluation.metrics; got {self.select_by!r}")
         complaint = "evaluation.select_on = test looks at the test split, so evaluation.test = false"

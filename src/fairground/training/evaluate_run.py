@@ -13,7 +13,7 @@ from fairground.training.assemble import Assembled
 
 def measure(parts: Assembled, embeddings: torch.Tensor, rows: np.ndarray) -> Evaluation:
     asked = parts.spec.evaluation
-    return evaluate_in_detail(view_of(parts, embeddings, rows), asked.metrics, lone=asked.lone)
+    return evaluate_in_detail(view_of(parts, embeddings, rows), asked.metrics, lone=asked.lone, rerank=asked.rerank)
 
 
 def analyse_train(

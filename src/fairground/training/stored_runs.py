@@ -46,9 +46,13 @@ def evaluate_stored(
     *,
     split: Literal["validation", "test"],
     metrics: Sequence[str] | None = None,
+    rerank: str = "",
     device: str = "auto",
 ) -> dict[str, float]:
-    """Return the scores of the selected model of a run; if they contradict its record, say so and note it."""
+    """Return the scores of the selected model of a run; if they contradict its record, say so and note it.
+
+    `metrics` and `rerank` are those of the run unless they are given.
+    """
     store = Store(home)
     record = next(store.records(name=name, state="done"), None)
     parts = reopen(home, name, device=device)
@@ -62,7 +66,8 @@ def evaluate_stored(
         rows = parts.split.validation
     embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
     view = view_of(parts, embeddings, rows)
-    scores = dict(evaluate_in_detail(view, list(metrics or asked.metrics), lone=asked.lone).scores)
+    way = rerank or asked.rerank
+    scores = dict(evaluate_in_detail(view, list(metrics or asked.metrics), lone=asked.lone, rerank=way).scores)
     # With other content, and where each metric has its own best epoch, other scores are no contradiction.
     if record is not None and asked.report == "selected" and not changes_in(record.content, parts.content):
         pairs = ((metric, new, record.score(metric, split)) for metric, new in scores.items())
