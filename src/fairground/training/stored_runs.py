@@ -7,11 +7,11 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from fairground.contracts import Preprocessing
 from fairground.evaluation import concatenate, evaluate_in_detail
 from fairground.evaluation.embed import embed
 from fairground.records import RunFolder, Store, changes_in, newest_checkpoint, read_arrays, stored_spec
-from fairground.spec import ComponentSpec, DamageWarning, DataError, StoreError, read_json, require, run_from_plain
+from fairground.spec import ComponentSpec, DamageWarning, DataError, StoreError, from_plain, read_json, require
+from fairground.spec.load_run_spec import run_from_plain
 from fairground.training import Checkpoints, InputProfile, SealedRows, device_named, measure, view_of
 from fairground.training.assemble import Assembled, assemble
 
@@ -108,8 +108,5 @@ def missing_place(data: ComponentSpec) -> str:
 def read_profile(folder: RunFolder, place: str) -> InputProfile:
     told = f"the data of run {folder.name} is no longer at '{place}', and the run did not note what its network takes"
     require(folder.inputs.is_file(), f"{told}; put the data back", StoreError)
-    data = read_json(folder.inputs, error=StoreError)
-    shape = data["preprocessing"]
-    preprocessing = Preprocessing(**{**shape, "mean": tuple(shape["mean"]), "deviation": tuple(shape["deviation"])})
-    size, classes = data["size"] and tuple(data["size"]), tuple(data["classes"])
-    return InputProfile(**{**data, "size": size, "classes": classes, "preprocessing": preprocessing})
+    profile: InputProfile = from_plain(InputProfile, read_json(folder.inputs, error=StoreError))
+    return profile
