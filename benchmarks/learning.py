@@ -19,6 +19,7 @@ COMPANIONS: Mapping[str, tuple[str, ...]] = {
     "miner=rho_distance": ("miner.p_switch=0.1",),
     "regulariser=soft_triple_centres": ("loss=soft_triple", "loss.reg_weight=0.0"),
     "regulariser=manifold_mixup": ("loss=triplet",),
+    "loss=self_distillation": ("head=self_distilled",),
 }
 WITH_CLASS_WEIGHTS = "optimiser.loss_lr=0.01"
 

@@ -27,6 +27,11 @@ COMBINED = {
         {"norm_weight": 0.1},
         {"norm_weight": 0.0},
     ],
+    "hierarchical_ap": [
+        {"levels": torch.tensor([[0, 0], [1, 0], [2, 0], [3, 1], [4, 1], [5, 1]]), "alpha": 0.5, "offset": None},
+        {"query_in_ranking": True, "calibration_weight": 1.0, "temperature": 0.1},
+    ],
+    "hist": [{"hidden": 7, "tau": 2.0}, {"hypergraph_weight": 0.0}],
     "histogram": [{"nodes": 11, "roth_code": True}],
     "margin": [
         {"count": "tuples", "beta_weight": 0.3},
@@ -41,12 +46,18 @@ COMBINED = {
     "n_pair": [{"norm_weight": 0.0}, {"norm_weight": 0.0, "normalise": True}],
     "nca": [{"scale": 100}],
     "nt_xent": [{"temperature": 0.01, "log_floor": "tiny"}, {"log_floor": 0.1}],
+    "pairwise_cross_entropy": [{"distance": "poincare", "epsilon": 0.0}, {"distance": "poincare", "longest": 100.0}],
     "proxy_nca": [{"positive_in_denominator": False, "power": 1}],
     "quadruplet": [
         {"margin": 0.2, "second_margin": -0.1, "reduction": "mean_nz"},
         {"pairing": "all", "fourth": "roth_code"},
     ],
     "ranked_list": [{"weights": "differentiated", "positive_temperature": 2.0}],
+    "self_distillation": [
+        {"embedding_dim": 2, "branches": (3,), "weight": 2.0},
+        {"embedding_dim": 1, "branches": (2, 1), "feature_weight": 3.0, "feature_start": 0},
+        {"loss": "triplet", "miner": "semihard"},
+    ],
     "snr": [
         {"positive_margin": 0.3, "negative_margin": 0.8, "reduction": "mean_all", "zero_mean_weight": 0.1},
         {"form": "triplet", "zero_mean_weight": 0.005},

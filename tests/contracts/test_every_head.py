@@ -37,7 +37,9 @@ def test_embeddings_are_finite_and_as_wide_as_declared(name: str) -> None:
     given = features()
     kept = given.clone()
     embeddings = head(given)
-    assert embeddings.shape == (5, head.embedding_dim)
+    n_features = 6 if head.branch_dims else 0
+    assert embeddings.shape == (5, head.embedding_dim + sum(head.branch_dims) + n_features)
+    assert head.eval()(given).shape == (5, head.embedding_dim)
     assert bool(embeddings.isfinite().all())
     assert torch.equal(given, kept)
 

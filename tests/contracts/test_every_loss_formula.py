@@ -14,7 +14,7 @@ from tests.contracts.losses import NAMES, batch, build, built_variants, random_b
 
 each_loss = pytest.mark.parametrize("name", NAMES)
 #: these hold some weights constant in their gradient by definition: theirs is not that of their value
-GRADIENT_OF_ITS_OWN = ("circle", "ranked_list")
+GRADIENT_OF_ITS_OWN = ("circle", "ranked_list", "self_distillation")
 #: the queue of the memory changes from call to call, and the size of its pool with it
 HAS_STATE = ("cross_batch_memory",)
 #: settings that no kernel has

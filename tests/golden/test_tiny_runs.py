@@ -41,6 +41,12 @@ SAMPLERS: dict[str, dict[str, Any]] = {
     "hierarchical": {"data.super_classes": 2},
     "m_per_class": {"sampler.straddle": True, "sampler.list_length": 64},
 }
+BRANCHES: dict[str, Any] = {"head": "self_distilled", "head.branches": [24, 32]}
+LOSSES: dict[str, dict[str, Any]] = {"hierarchical_ap": {"data.super_classes": 2}, "self_distillation": BRANCHES}
+HEADS: dict[str, dict[str, Any]] = {
+    "residual": {"head.rank": 8},
+    "self_distilled": {**BRANCHES, "loss": "self_distillation", "loss.feature_weight": 5.0, "loss.feature_start": 2},
+}
 REGULARISED: dict[str, dict[str, Any]] = {"rho": MINED, "soft_triple_centres": {"loss": "soft_triple"}}
 #: heads whose dimension is that of the features
 AS_WIDE = ("identity", "plda", "residual")
@@ -67,7 +73,7 @@ def cases() -> dict[str, dict[str, Any]]:
     """Return what each run says besides the tiny words."""
     found: dict[str, dict[str, Any]] = {}
     for name in list_room("losses"):
-        found[f"loss {name}"] = {"loss": name}
+        found[f"loss {name}"] = {"loss": name, **LOSSES.get(name, {})}
         if find("losses", name).accepts:
             found[f"loss {name}, mined"] = {"loss": name, "miner": "distance_weighted"}
     for name in list_room("miners"):
@@ -76,7 +82,7 @@ def cases() -> dict[str, dict[str, Any]]:
     for name in list_room("samplers"):
         found[f"sampler {name}"] = {"sampler": name, **SAMPLERS.get(name, {})}
     for name in list_room("heads"):
-        found[f"head {name}"] = {"head": name, **({"head.rank": 8} if name == "residual" else {})}
+        found[f"head {name}"] = {"head": name, **HEADS.get(name, {})}
     for name in list_room("regularisers"):
         found[f"regulariser {name}"] = {"regulariser": name, **REGULARISED.get(name, {})}
     return {**found, **OTHERS}

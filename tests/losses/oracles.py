@@ -3,7 +3,7 @@
 Each function has the name of its loss, takes the tuples of a batch or one sample with its class, and the settings.
 """
 
-from math import acos, cos, exp, floor, inf, log, log1p, pi, radians, sin, sqrt, tan
+from math import acos, atanh, cos, exp, floor, inf, log, log1p, pi, radians, sin, sqrt, tan, tanh
 from statistics import pvariance
 
 from torch import Tensor
@@ -304,6 +304,104 @@ def recall_at_k(tuples, *, rank_temperature, count_temperature, query_in_ranking
             within = sum(sigmoid((k - rank) / count_temperature) for rank in ranks)
             terms.append(1 - min(within, k) / min(k, len(near)))
     return mean(terms)
+
+
+def pairwise_cross_entropy(tuples, *, distance, temperature, reduction, curvature=0.1, longest=2.3, epsilon=1e-5):
+    y = tuples.labels
+    position = [y[:i].count(y[i]) for i in EVERY]
+
+    def similarity(a, b):
+        if distance == "cosine":
+            return S[a][b] / temperature
+        x, w = (_in_ball(X[row].tolist(), curvature, longest, epsilon) for row in (a, b))
+        dot, own, other = (sum(s * t for s, t in zip(*pair, strict=True)) for pair in ((x, w), (x, x), (w, w)))
+        below = 1 - 2 * curvature * dot + curvature**2 * own * other
+        # The Möbius sum of -x and w.
+        left, right = -(1 - 2 * curvature * dot + curvature * other), 1 - curvature * own
+        total = [(left * s + right * t) / (below + epsilon) for s, t in zip(x, w, strict=True)]
+        return -2 / sqrt(curvature) * atanh(sqrt(curvature * sum(t * t for t in total))) / temperature
+
+    terms = []
+    for a, p in tuples.positive:
+        others = [n for n in tuples.far(a) if position[n] in (position[a], position[p])]
+        own = similarity(a, p)
+        terms.append(log(exp(own) + sum(exp(similarity(a, n)) for n in others)) - own)
+    n_classes = len({y[a] for a, _ in tuples.positive})
+    return mean(terms) if reduction == "mean" else sum(terms) / max(1, n_classes)
+
+
+def _in_ball(vector, curvature, longest, epsilon):
+    length = sqrt(sum(v * v for v in vector))
+    cut = [v * min(1, longest / (length + epsilon)) for v in vector]
+    length = sqrt(sum(v * v for v in cut))
+    return [tanh(sqrt(curvature) * length) * v / (sqrt(curvature) * length) for v in cut]
+
+
+def hierarchical_ap(
+    tuples, *, levels=None, query_in_ranking, calibration_weight=0.0, temperature=0.01, offset=1.44, alpha=1.0
+):
+    y = tuples.labels
+    names = [[label] if levels is None else levels[label].tolist() for label in y]
+    terms = []
+    for q in EVERY:
+        listed = [k for k in EVERY if k != q or query_in_ranking]
+        shared = {k: sum(u == v for u, v in zip(names[q], names[k], strict=True)) for k in listed}
+        sizes = {level: list(shared.values()).count(level) for level in shared.values()}
+        relevance = {k: (level / len(names[q])) ** alpha / sizes[level] for k, level in shared.items()}
+        total, shares = sum(relevance.values()), 0.0
+        if not any(relevance[k] > 0 for k in listed if k != q):
+            continue
+        for k in listed:
+            rank, hierarchical = 1.0, relevance[k]
+            for j in listed:
+                t = S[q][j] - S[q][k]
+                if j != k:
+                    hierarchical += min(relevance[j], relevance[k]) * (t >= 0)
+                    if relevance[j] >= relevance[k]:
+                        rank += t >= 0
+                    else:
+                        soft = sigmoid(t / temperature)
+                        rank += soft if t <= 0 else 0.5 + soft if t <= 0.05 else 100 * (t - 0.05) + offset
+            shares += hierarchical / rank
+        terms.append(1 - shares / total)
+    near = mean_nonzero([0.9 - S[a][p] for a, p in tuples.positive])
+    far = mean_nonzero([S[a][n] - 0.6 for a, n in tuples.negative])
+    return mean(terms) + calibration_weight * (near + far) * bool(tuples.positive and tuples.negative)
+
+
+def hist(labels, *, tau, alpha, hypergraph_weight):
+    """Means, logarithms of variances and both layers of the hypergraph are the proxies alike, all biases 0."""
+    weights = PROXIES.tolist()
+    means = [[v / sqrt(sum(w * w for w in row)) for v in row] for row in weights]
+    far = [
+        [
+            sum((x - m) ** 2 / exp(min(6, max(0, v))) for x, m, v in zip(row, mean, own, strict=True))
+            for mean, own in zip(means, weights, strict=True)
+        ]
+        for row in UNITS
+    ]
+    value = mean([_cross_entropy([-tau * d for d in far[i]], labels[i]) for i in EVERY])
+    present = sorted(set(labels))
+    h = [[1.0 if labels[i] == c else exp(-alpha * far[i][c]) for c in present] for i in EVERY]
+    rows, columns = [sum(row) for row in h], [sum(column) for column in zip(*h, strict=True)]
+    g = [
+        [sum(s * t / c for s, t, c in zip(h[i], h[j], columns, strict=True)) / sqrt(rows[i] * rows[j]) for j in EVERY]
+        for i in EVERY
+    ]
+
+    def through(layer, given):
+        affine = [[sum(a * w for a, w in zip(row, weight, strict=True)) for weight in layer] for row in given]
+        return [[sum(g[i][j] * affine[j][f] for j in EVERY) for f in range(len(layer))] for i in EVERY]
+
+    hidden = through(weights, UNITS)
+    for f in range(4):
+        column = [row[f] for row in hidden]
+        centre, spread = mean(column), sqrt(pvariance(column) + 1e-5)
+        for row in hidden:
+            row[f] = (row[f] - centre) / spread
+            row[f] *= 1.0 if row[f] > 0 else 0.1
+    logits = through(weights, hidden)
+    return value + hypergraph_weight * mean([_cross_entropy(logits[i], labels[i]) for i in EVERY])
 
 
 def _cross_entropy(logits: list[float], y: int) -> float:

@@ -26,6 +26,7 @@ ON_TUPLES = {
         *every(margin=(1.0, -2.2), normalise=(False, True), reduction=("mean_anchor", "sum")),
         *every(margin=1.0, norm_weight=0.3, norm_power=(1, 2)),
     ],
+    "hierarchical_ap": every(query_in_ranking=(False, True), calibration_weight=(0.0, 0.7), alpha=2.0),
     "histogram": every(nodes=(3, 11, 20, 65)),
     "lifted_structure": every(margin=(1.0, -2.0)),
     "margin": every(margin=0.3, beta=0.9, count=("pairs", "tuples"), beta_weight=(0.0, 0.5)),
@@ -39,6 +40,10 @@ ON_TUPLES = {
     ],
     "nca": every(scale=(0.3, 4.0)),
     "nt_xent": every(temperature=0.3),
+    "pairwise_cross_entropy": [
+        *every(distance=("cosine", "poincare"), temperature=(0.1, 1.3), reduction=("mean", "sum")),
+        *every(distance="poincare", temperature=0.2, reduction="sum", curvature=2.0, longest=0.7, epsilon=(0.0, 1e-3)),
+    ],
     "quadruplet": every(margin=0.6, second_margin=0.4, reduction=REDUCTIONS),
     "ranked_list": [
         {"positive_temperature": near, "negative_temperature": far, "alpha": 1.3, "margin": 0.4, "negative_weight": 0.3}
@@ -59,7 +64,7 @@ ON_TUPLES = {
 }
 #: binned or sigmoid sums and ratios of variances are rounded more often
 TOLERANCES = {"proxy_nca": 1e-11, "snr": 1e-11}
-TOLERANCES |= dict.fromkeys(("fast_ap", "histogram", "recall_at_k", "smooth_ap"), 1e-9)
+TOLERANCES |= dict.fromkeys(("fast_ap", "hierarchical_ap", "histogram", "recall_at_k", "smooth_ap"), 1e-9)
 
 
 def near(name, expected):
@@ -135,3 +140,22 @@ def test_a_loss_with_class_vectors_agrees_with_its_loop(name):
 def test_the_proxy_anchor_loss_agrees_with_its_loop(labels):
     expected = oracles.proxy_anchor(labels.tolist(), alpha=3, margin=0.2)
     assert on_fixture("proxy_anchor", alpha=3, margin=0.2)(X, labels).item() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("labels", [F8, torch.tensor([0, 0, 2, 2, 2, 0, 0, 2]), torch.ones(8, dtype=torch.long)])
+def test_the_hypergraph_loss_agrees_with_its_loop(labels):
+    for settings in every(tau=2.0, alpha=0.7, hypergraph_weight=(0.0, 1.5)):
+        loss = on_fixture("hist", hidden=4, **settings)
+        loss.first.bias.data.zero_()
+        loss.second.bias.data.zero_()
+        expected = oracles.hist(labels.tolist(), **settings)
+        assert loss(X, labels).item() == pytest.approx(expected, abs=1e-12), settings
+
+
+@pytest.mark.parametrize("query_in_ranking", [False, True])
+def test_hierarchical_average_precision_agrees_with_its_loop_over_three_levels(query_in_ranking):
+    levels = torch.tensor([[0, 0, 0], [1, 0, 0], [2, 1, 0], [3, 2, 1]])
+    settings = {"levels": levels, "query_in_ranking": query_in_ranking, "temperature": 0.05}
+    for labels in (F8, F8B, torch.arange(8) % 2 * 3):
+        expected = oracles.hierarchical_ap(oracles.Tuples(labels), **settings)
+        assert on_fixture("hierarchical_ap", **settings)(X, labels).item() == pytest.approx(expected, abs=1e-9)

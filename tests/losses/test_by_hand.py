@@ -84,6 +84,26 @@ CASES = [
     ("recall_at_k", {"ks": [1, 2], "count_temperature": 0.5}, SQUARE, 1 - (sigmoid(-1) + sigmoid(1)) / 2),
     # At a low temperature it is average precision: positives at 1 and 3, or 1 and 2.
     ("smooth_ap", {"temperature": 1e-4}, CIRCLE, 1 - ((1 / 1 + 2 / 3) / 2 + 1 + 1) / 3),
+    # The positive is tied with one negative, which counts half.
+    ("hierarchical_ap", {}, SQUARE, 1 - 1 / 1.5),
+    # The first query finds a stranger 1 nearer than its positive; the second finds both equally near.
+    ("hierarchical_ap", {}, ([[1, 0], [0, 1], [1, 0]], [0, 0, 1]), 1 - (1 / (1 + 100 * 0.95 + 1.44) + 1 / 1.5) / 2),
+    ("hierarchical_ap", {"calibration_weight": 2.0}, POLES, 0),
+    # A positive is opposite, with one stranger beside it and one 2 nearer.
+    (
+        *("hierarchical_ap", {"calibration_weight": 3.0}, (POLES[0], [0, 1, 0, 1])),
+        1 - 1 / (1.5 + 100 * 1.95 + 1.44) + 3 * ((0.9 + 1) + (1 - 0.6)),
+    ),
+    # Classes of two: both samples of the other class are compared with.
+    ("pairwise_cross_entropy", {"temperature": 0.5}, AXES, log(1 + 2 * exp(-2))),
+    ("pairwise_cross_entropy", {"temperature": 0.5, "reduction": "sum"}, AXES, 2 * log(1 + 2 * exp(-2))),
+    # A vector of length 1 is mapped to distance 2 from the centre of the ball, and so to 4 from its opposite.
+    (
+        "pairwise_cross_entropy",
+        {"distance": "poincare", "temperature": 2.0, "epsilon": 0.0},
+        POLES,
+        log(1 + 2 * exp(-2)),
+    ),
     # Ten coincident samples of one class: nine positives of rank 5 overfill the one place.
     ("recall_at_k", {"ks": (1,), "count_temperature": 5.0}, ([[1, 0]] * 10 + [[-1, 0]], [0] * 10 + [1]), 0),
 ]
@@ -125,6 +145,29 @@ WITH_CLASS_VECTORS = [
         [4, 0],
         log(1 + exp(-exp(1) / (exp(1) + 1))) + 3 * (sqrt(2) + 0) / (2 * 2 * 1),
     ),
+    # Squared distances 0 to the own mean and 2 to the other; a variance of e divides the latter.
+    (
+        "hist",
+        {"tau": 3.0, "hypergraph_weight": 0.0},
+        {"means": EYE, "log_variances": [[0, 0]] * 2},
+        [5, 0],
+        log(1 + exp(-6)),
+    ),
+    (
+        "hist",
+        {"tau": 3.0, "hypergraph_weight": 0.0},
+        {"means": EYE, "log_variances": [[1, 1]] * 2},
+        [5, 0],
+        log(1 + exp(-6 / exp(1))),
+    ),
+    # One sample: the batch norm leaves nothing of it, and the hypergraph gives both classes the same logit.
+    (
+        "hist",
+        {"tau": 3.0},
+        {"means": EYE, "log_variances": [[0, 0]] * 2, "second.weight": 0, "second.bias": 0},
+        [5, 0],
+        log(1 + exp(-6)) + log(2),
+    ),
     # Logits 3 and 0 + 1; the centre of class 0 is at a squared distance of 9 + 4.
     ("centre", {"weight": 0.5}, {"weights": EYE, **APART}, [3, 0], log(1 + exp(1 - 3)) + 0.5 / 2 * 13),
 ]
@@ -134,6 +177,6 @@ WITH_CLASS_VECTORS = [
 def test_a_loss_with_class_vectors(name, settings, vectors, embedding, expected):
     loss = build(name, n_classes=2, embedding_dim=2, **settings).double()
     for parameter, values in vectors.items():
-        getattr(loss, parameter).data.copy_(torch.tensor(values))
+        loss.get_parameter(parameter).data.copy_(torch.tensor(values))
     value = loss(torch.tensor([embedding], dtype=torch.float64), torch.tensor([0]))
     assert value.item() == pytest.approx(expected, abs=1e-6)

@@ -121,6 +121,7 @@ def test_values_known_to_four_digits():
         ("multi_similarity", {"epsilon": 0.4, "self_positive_bug": True}, "its own positive"),
         ("nt_xent", {"log_floor": 1e-20}, "log_floor = 1e-20"),
         ("quadruplet", {"fourth": "roth_code"}, "E23"),
+        ("hierarchical_ap", {"query_in_ranking": True}, "a hit that is none"),
         ("recall_at_k", {"query_in_ranking": True}, "one too high"),
         ("smooth_ap", {"query_in_ranking": True}, "a hit that is none"),
         ("soft_triple", {"roth_code": True}, "E30"),

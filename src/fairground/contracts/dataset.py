@@ -64,10 +64,11 @@ class Images(ABC):
 class ImageTable:
     """`labels` (n,) index `class_names`; `official_test` (n,) marks the rows of the published test half, if any.
 
-    `super_labels` (n,) says which kind of thing each class is, where the data set has such a tree. `listed_parts` (n,)
-    holds "train", "validation", "test" or "" where a user's list says so. `is_query` and `is_gallery` (n,) mark who
-    searches whom at the end, where the data set says so. Pairs of one of the `groups` (n,), such as a camera or a
-    sequence, are never compared. `notes` are sentences for the record, such as what was left out.
+    `super_labels` (n,) says which kind of thing each class is, where the data set has such a tree, and `wider_labels`
+    (n, k) of which ever wider kinds that is. `listed_parts` (n,) holds "train", "validation", "test" or "" where a
+    user's list says so. `is_query` and `is_gallery` (n,) mark who searches whom at the end, where the data set says so.
+    Pairs of one of the `groups` (n,), such as a camera or a sequence, are never compared. `notes` are sentences for the
+    record, such as what was left out.
     """
 
     images: Images
@@ -76,6 +77,7 @@ class ImageTable:
     official_test: np.ndarray | None = None
     identifiers: tuple[str, ...] | None = None
     super_labels: np.ndarray | None = None
+    wider_labels: np.ndarray | None = None
     listed_parts: np.ndarray | None = None
     is_query: np.ndarray | None = None
     is_gallery: np.ndarray | None = None
@@ -89,11 +91,36 @@ class ImageTable:
         require(self.labels.ndim == 1, f"labels must be one number per image; got shape {self.labels.shape}", DataError)
         refusal = f"labels must be in 0..{len(self.class_names) - 1}; got {self.labels.min()}..{self.labels.max()}"
         require(int(self.labels.min()) >= 0 and int(self.labels.max()) < len(self.class_names), refusal, DataError)
-        for name in ("official_test", "super_labels", "listed_parts", "is_query", "is_gallery", "groups"):
+        for name in (
+            "official_test",
+            "super_labels",
+            "listed_parts",
+            "is_query",
+            "is_gallery",
+            "groups",
+            "wider_labels",
+        ):
             shape = (n,) if getattr(self, name) is None else getattr(self, name).shape
-            require(shape == (n,), f"{name} needs one entry per image; got {shape} for {n} images", DataError)
+            is_one_each = shape[:1] == (n,) and (len(shape) == 1 or name == "wider_labels")
+            require(is_one_each, f"{name} needs one entry per image; got {shape} for {n} images", DataError)
         are_together = (self.is_query is None) == (self.is_gallery is None)
         require(are_together, "is_query and is_gallery must be given together", DataError)
+
+    def levels(self) -> np.ndarray | None:
+        """Return the label (n, L) of each image at every level, its class first; None where there are no super-classes.
+
+        Refused where a class of one level has images in two classes of the next.
+        """
+        if self.super_labels is None:
+            return None
+        wider = () if self.wider_labels is None else (self.wider_labels,)
+        levels = np.column_stack([self.labels, self.super_labels, *wider])
+        for level, (narrow, wide) in enumerate(zip(levels.T, levels.T[1:], strict=False)):
+            n_pairs = len(np.unique(np.column_stack([narrow, wide]), axis=0))
+            n_split = n_pairs - len(np.unique(narrow))
+            refusal = f"{n_split} classes of level {level + 1} are in more than one class of level {level + 2}"
+            require(n_split == 0, f"levels of relevance must form a tree; {refusal}", DataError)
+        return levels
 
 
 class Dataset(Part, ABC):

@@ -168,6 +168,8 @@ class Head(torch.nn.Module, ABC):
     needs_features: ClassVar[bool] = False
     needs_labels: ClassVar[bool] = False
     embedding_dim: int
+    #: widths of the embeddings that training sees after the own one, where a head has branches
+    branch_dims: tuple[int, ...] = ()
 
     def fit(self, blocks: Iterable[torch.Tensor]) -> None:
         """Take the trunk's features of the whole training split, a block (n, n_features) at a time."""

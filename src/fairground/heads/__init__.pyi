@@ -5,6 +5,7 @@ from fairground.heads.mlp import MlpHead
 from fairground.heads.pca import PcaHead
 from fairground.heads.plda import PldaHead
 from fairground.heads.residual import ResidualHead
+from fairground.heads.self_distilled import SelfDistilledHead
 from fairground.heads.whitened import WhitenedHead
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     "PcaHead",
     "PldaHead",
     "ResidualHead",
+    "SelfDistilledHead",
     "WhitenedHead",
 ]

@@ -8,6 +8,8 @@ from fairground.losses.cos_face import CosFaceLoss
 from fairground.losses.cross_batch_memory import CrossBatchMemoryLoss
 from fairground.losses.fast_ap import FastApLoss
 from fairground.losses.generalised_lifted_structure import GeneralisedLiftedStructureLoss
+from fairground.losses.hierarchical_ap import HierarchicalApLoss
+from fairground.losses.hist import HistLoss
 from fairground.losses.histogram import HistogramLoss
 from fairground.losses.lifted_structure import LiftedStructureLoss
 from fairground.losses.margin import MarginLoss
@@ -16,12 +18,14 @@ from fairground.losses.n_pair import NPairLoss
 from fairground.losses.nca import NcaLoss
 from fairground.losses.normalised_softmax import NormalisedSoftmaxLoss
 from fairground.losses.nt_xent import NtXentLoss
+from fairground.losses.pairwise_cross_entropy import PairwiseCrossEntropyLoss
 from fairground.losses.proxy_anchor import ProxyAnchorLoss
 from fairground.losses.proxy_nca import ProxyNcaLoss
 from fairground.losses.proxy_nca_pp import ProxyNcaPpLoss
 from fairground.losses.quadruplet import QuadrupletLoss
 from fairground.losses.ranked_list import RankedListLoss
 from fairground.losses.recall_at_k import RecallAtKLoss
+from fairground.losses.self_distillation import SelfDistillationLoss
 from fairground.losses.smooth_ap import SmoothApLoss
 from fairground.losses.snr import SnrLoss
 from fairground.losses.soft_triple import SoftTripleLoss
@@ -42,6 +46,8 @@ __all__ = [
     "CrossBatchMemoryLoss",
     "FastApLoss",
     "GeneralisedLiftedStructureLoss",
+    "HierarchicalApLoss",
+    "HistLoss",
     "HistogramLoss",
     "LiftedStructureLoss",
     "MarginLoss",
@@ -50,12 +56,14 @@ __all__ = [
     "NcaLoss",
     "NormalisedSoftmaxLoss",
     "NtXentLoss",
+    "PairwiseCrossEntropyLoss",
     "ProxyAnchorLoss",
     "ProxyNcaLoss",
     "ProxyNcaPpLoss",
     "QuadrupletLoss",
     "RankedListLoss",
     "RecallAtKLoss",
+    "SelfDistillationLoss",
     "SmoothApLoss",
     "SnrLoss",
     "SoftTripleLoss",

@@ -4,11 +4,13 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+from fairground.contracts.loss import Loss
+from fairground.contracts.miner import Miner
 from fairground.spec import find, nearest, require
 
 
 def build_wrapped(
-    owner: str, room: str, kind: type, name: str, settings: Mapping[str, Any], sizes: Mapping[str, int | None]
+    owner: str, room: str, kind: type, name: str, settings: Mapping[str, Any], sizes: Mapping[str, Any]
 ) -> Any:
     """Construct the part that the loss `owner` wraps, giving it the sizes it takes."""
     found = find(room, name)
@@ -19,3 +21,15 @@ def build_wrapped(
         refusal = f"no setting '{setting}' of {name} in {owner}.{nearest(setting, takes)}"
         require(setting in takes and setting not in sizes, refusal)
     return found(**settings, **{size: value for size, value in sizes.items() if size in takes and value is not None})
+
+
+def build_wrapped_miner(owner: str, name: str | None, settings: Mapping[str, Any] | None, loss: Loss) -> Miner | None:
+    """Construct the miner inside the loss `owner`, for the loss that it wraps."""
+    require(name is not None or not settings, f"{owner}.miner_settings needs a miner")
+    if name is None:
+        return None
+    miner: Miner = build_wrapped(owner, "miners", Miner, name, settings or {}, {})
+    wrapped = type(loss).__module__.rpartition(".")[2]
+    refusal = f"{owner}.miner: {name} gives tuples that {wrapped} does not take"
+    require(issubclass(miner.yields, loss.accepts), refusal)
+    return miner

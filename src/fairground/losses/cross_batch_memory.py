@@ -20,9 +20,8 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import Integer, Loss, Pairs, Triplets, Tuples, require
-from fairground.contracts.miner import Miner
 from fairground.functional.triplets import list_triplets
-from fairground.losses._wrapped_parts import build_wrapped
+from fairground.losses._wrapped_parts import build_wrapped, build_wrapped_miner
 
 
 class CrossBatchMemoryLoss(Loss):
@@ -58,12 +57,7 @@ class CrossBatchMemoryLoss(Loss):
         self.loss: Loss = build_wrapped("cross_batch_memory", "losses", Loss, loss, settings or {}, sizes)
         wanted = "cross_batch_memory.loss must be a loss on pairs or triplets"
         require(len(self.loss.accepts) > 0, f"{wanted}; {loss} looks at the whole batch by itself")
-        require(miner is not None or not miner_settings, "cross_batch_memory.miner_settings needs a miner")
-        self.miner: Miner | None = None
-        if miner is not None:
-            self.miner = build_wrapped("cross_batch_memory", "miners", Miner, miner, miner_settings or {}, {})
-        refusal = f"cross_batch_memory.miner: {miner} gives tuples that {loss} does not take"
-        require(self.miner is None or issubclass(self.miner.yields, self.loss.accepts), refusal)
+        self.miner = build_wrapped_miner("cross_batch_memory", miner, miner_settings, self.loss)
         self.on_sphere = self.loss.on_sphere
         self.size, self.start = size, start
         self.register_buffer("memory", torch.zeros(size, embedding_dim))

@@ -35,6 +35,7 @@ class WeightedSumLoss(Loss):
         *,
         n_classes: int | None = None,
         embedding_dim: int | None = None,
+        levels: Tensor | None = None,
         losses: Sequence[Any] = ("triplet", "normalised_softmax"),
         weights: Sequence[float] = (),
         settings: Mapping[str, Any] | None = None,
@@ -49,7 +50,7 @@ class WeightedSumLoss(Loss):
             loss, _, setting = name.partition(".")
             require(loss in of, f"weighted_sum.settings.{name} is of none of its losses.{nearest(loss, of)}")
             of[loss][setting] = value
-        sizes = {"n_classes": n_classes, "embedding_dim": embedding_dim}
+        sizes: dict[str, Any] = {"n_classes": n_classes, "embedding_dim": embedding_dim, "levels": levels}
         self.weights = tuple(weights) or (1.0,) * len(losses)
         self.losses = nn.ModuleList(
             build_wrapped("weighted_sum", "losses", Loss, loss, of[loss], sizes) if isinstance(loss, str) else loss

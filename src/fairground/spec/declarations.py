@@ -29,7 +29,7 @@ class Counts(NamedTuple):
 
 #: constructor arguments that training supplies by name or, like a sampler's seed, leaves out; a spec may not set them
 SUPPLIED: Mapping[str, frozenset[str]] = {
-    "losses": frozenset({"n_classes", "embedding_dim"}),
+    "losses": frozenset({"n_classes", "embedding_dim", "branches", "levels"}),
     "samplers": frozenset({"labels", "batch_size", "super_labels", "seed"}),
     "heads": frozenset({"n_features"}),
     "trunks": frozenset({"channels"}),

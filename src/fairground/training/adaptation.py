@@ -187,12 +187,12 @@ class Adaptation:
         self.inputs = bench.features if self.is_head else bench.transform
         _, found = np.unique(bench.table.labels[rows], return_inverse=True)
         self.labels = torch.from_numpy(found.astype(np.int64))
-        width, n_classes = bench.trunk.n_features, int(self.labels.max()) + 1
+        width = bench.trunk.n_features
         trunk = FeaturesTrunk(channels=width) if self.is_head else bench.first_trunk(run.seed)
         head = bench.started_head(run, rows, self.labels) if self.is_head else IdentityHead(n_features=width)
         frozen_norm = run.training.freeze_batch_norm
         self.model = EmbeddingModel(trunk=trunk, head=head, freeze_batch_norm=frozen_norm).to(bench.device).eval()
-        self.loss = build_loss(run, {"n_classes": n_classes, "embedding_dim": head.embedding_dim}).to(bench.device)
+        self.loss = build_loss(run, head, bench.table, rows).to(bench.device)
         if spec.trains == "nothing":
             return
         decay = run.optimiser.average
@@ -202,7 +202,7 @@ class Adaptation:
         self.stepper = build_stepper(run, self.model, self.loss, average=self.average)
         # A batch has different classes, so it never has more than a few images of each class there is.
         per_class, size = int(str(run.sampler.settings.get("per_class", PER_CLASS))), run.training.batch_size
-        size = min(size - size % per_class, per_class * n_classes)
+        size = min(size - size % per_class, per_class * (int(self.labels.max()) + 1))
         supplied = {"labels": self.labels, "batch_size": size, "super_labels": None}
         self.loader = build_loader(run, images, rows, self.inputs, supplied, device=bench.device)
         self.rates = [float(group["lr"]) for group in self.stepper.optimiser.param_groups]

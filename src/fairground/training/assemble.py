@@ -123,7 +123,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     _, classes = np.unique(table.labels[split.train], return_inverse=True)
     labels = torch.from_numpy(classes.astype(np.int64))
     model, transform = build_network(spec, table.images, split.train, device)
-    loss = build_loss(spec, {"n_classes": int(labels.max()) + 1, "embedding_dim": model.head.embedding_dim}).to(device)
+    loss = build_loss(spec, model.head, table, split.train).to(device)
     half, chunk = half_of(spec.training.precision, device), spec.training.gradient_chunk
     stepper = build_stepper(
         spec,
@@ -247,8 +247,19 @@ def build_model(
     return model
 
 
-def build_loss(spec: RunSpec, supplied: Mapping[str, object]) -> Loss:
-    """Return the loss of a spec with its first weights; `supplied` says the classes and the width of embeddings."""
+def build_loss(spec: RunSpec, head: "contracts.Head", table: ImageTable, rows: np.ndarray) -> Loss:
+    """Return the loss of a spec, with its first weights, on what a head makes of some rows of a table."""
+    classes, first = np.unique(table.labels[rows], return_index=True)
+    supplied: dict[str, object] = {"n_classes": len(classes), "embedding_dim": head.embedding_dim}
+    supplied |= {"branches": head.branch_dims, "levels": None}
+    takes = inspect.signature(find("losses", spec.loss.name)).parameters if ":" not in spec.loss.name else {}
+    refusal = (
+        f"head {spec.head.name} gives the embeddings of its branches too, which loss {spec.loss.name} does not take"
+    )
+    require(not head.branch_dims or "branches" in takes, f"{refusal}; set loss=self_distillation, or another head")
+    levels = table.levels() if "levels" in takes else None
+    if levels is not None:
+        supplied["levels"] = torch.from_numpy(levels[rows[first]])
     with seeded(spec.seed, "init_loss"):
         return build("loss", spec.loss, supplied)
 

@@ -65,7 +65,7 @@ class Stepper:
         self.scaler.update()
         if self.average is not None:
             self.average.update()
-        return number, embeddings.detach()
+        return number, embeddings.detach()[:, : self.model.head.embedding_dim]
 
     def is_idle(self) -> bool:
         """Whether the last batch had nothing to learn from: no tuples, or a loss of exactly 0."""
