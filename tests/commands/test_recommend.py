@@ -56,7 +56,7 @@ def test_an_answer_has_a_page_and_a_model_is_printed_again_made_again_and_contin
     words = (features, "--home", home, "--time", "8s", "--json")
     found = json.loads(call(*words).stdout)
     assert found["rows"][0][0].startswith("raw features")
-    assert found["columns"][:3] == ["method", "Recall@1, validation", "Recall@1, test"]
+    assert found["columns"][:3] == ["method", "Recall@1, test", "MAP@R, test"]
     assert {"raw features", found["chosen"]} <= set(found["test"])
     page = (home / "recommendations" / found["name"] / "report.html").read_text()
     said = [re.sub(r"[\s\u00a0]+", " ", sentence.partition(":")[0]) for sentence in found["advice"]]

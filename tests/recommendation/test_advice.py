@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from fairground.comparison.compare_values import compare_values
-from fairground.recommendation.advice import Decision, UnsealedScores, advice_of, decide, table_of, verdicts_of
+from fairground.evaluation import BootstrapInterval
+from fairground.recommendation.advice import (
+    Decision,
+    UnsealedScores,
+    advice_of,
+    bars_of,
+    decide,
+    table_of,
+    verdicts_of,
+)
 from fairground.recommendation.class_folds import ClassFolds
 from fairground.recommendation.methods import Method, Network, plain
 from fairground.recommendation.recommendation_folder import Measurement, Measurements
@@ -19,6 +28,7 @@ NETWORK = Network(name="a network", protocol="photographs")
 FROZEN = plain("frozen network", NETWORK)
 TUNED = Method(name="fine-tuned network (SupCon)", network=NETWORK, trains="network", steps=90, settings="rate 0.0001")
 EASY = np.linspace(0.3, 0.7, 12)
+INTERVAL = BootstrapInterval(low=0.3, high=0.7, confidence=0.95, n_draws=1000)
 
 
 def searched(gain: float, n_classes: int = 12) -> Search:
@@ -45,8 +55,9 @@ def opened(chosen: float, frozen: float, *, classes: int = 12) -> UnsealedScores
     return UnsealedScores(
         scores={FROZEN.label: {"recall@1": frozen, "map@r": 0.4}, TUNED.label: {"recall@1": chosen, "map@r": 0.4}},
         pair=compare_values(values).pairs[0],
+        intervals={label: dict.fromkeys(("recall@1", "map@r"), INTERVAL) for label in values},
         n_classes=classes,
-        n_images=99,
+        rows=np.arange(99),
     )
 
 
@@ -59,13 +70,10 @@ SEALED = UnsealedScores()
         (
             0.06,
             opened(0.56, 0.5),
-            r"Use the fine-tuned network \(SupCon\): on test classes it brings Recall@1 50.00 to 56",
+            r"Use the fine-tuned network \(SupCon\): on the 12 classes kept for the test, 56.0 % of searches find the "
+            "right class first, instead of 50.0 % with the frozen network",
         ),
-        (
-            0.06,
-            SEALED,
-            r"Use the fine-tuned network \(SupCon\): on validation classes it brings Recall@1 50.12 to 55.91 %",
-        ),
+        (0.06, SEALED, r"Use the fine-tuned network \(SupCon\): on validation classes, 5.8 points more of searches"),
         (
             0.06,
             opened(0.56, 0.5),
@@ -95,19 +103,37 @@ def test_few_classes_are_warned_of_and_nothing_measured_is_told() -> None:
     ]
 
 
-def test_page_table_verdicts_and_advice_have_one_source(tmp_path) -> None:
+def test_page_table_bars_verdicts_and_advice_have_one_source(tmp_path) -> None:
     found, test = decided(0.06), opened(0.56, 0.5)
     columns, rows = table_of(found, test, ("recall@1", "map@r"))
-    assert [row[0] for row in rows] == ["frozen network", "fine-tuned network (SupCon) (recommended)"]
-    assert len(rows[0]) == len(columns)
-    assert found.comparison is not None
-    assert rows[1][1].startswith(f"{100 * found.comparison.estimate(TUNED.label).mean:.2f} ± ")
+    assert [row[:3] for row in rows] == [
+        ["frozen network", "50.00", "40.00"],
+        ["fine-tuned network (SupCon) (recommended)", "56.00", "40.00"],
+    ]
+    pair = found.pair(TUNED)
+    assert pair is not None
+    assert rows[1][3] == f"+{100 * pair.difference:.2f} ± {100 * (pair.high - pair.low) / 2:.2f}"
+    assert rows[0][3:] == ["", ""]
     said = advice_of(found, test, searched(0.06), elapsed=60.0)
     assert verdicts_of(found)[0].partition(": ")[2].rstrip(".") in said[1]
     page = {"advice": said, "columns": columns, "rows": rows, "verdicts": verdicts_of(found)}
-    page |= {"steps": ("20 images.",), "commands": ("fairground embed",), "counts": {"images": "20"}}
+    page |= {"steps": ("20 images.",), "commands": ("fairground embed",)}
+    page |= {"bars": {"recall@1": bars_of(found, test, "recall@1")}, "is_open": True, "settings": {}}
+    page |= dict.fromkeys(("searches", "confused", "suspects", "maps"))
     title = "Which method for <b>birds</b>?"
     path = write_recommendation_page(tmp_path / "report.html", frozen="frozen network", title=title, **page)
     text = path.read_text().replace("\u00a0", " ")
     assert "&lt;b&gt;birds&lt;/b&gt;" in text
     assert all(sentence in text for sentence in (*said, *verdicts_of(found)))
+
+
+def test_bars_are_test_scores_with_intervals_and_gains_of_validation_before() -> None:
+    found = decided(0.06)
+    frozen, tuned = bars_of(found, opened(0.56, 0.5), "recall@1")
+    assert (frozen.value, frozen.low, frozen.role) == (0.5, 0.3, "")
+    assert (tuned.text, tuned.high, tuned.role) == ("56.00", 0.7, "recommended")
+    frozen, tuned = bars_of(found, SEALED, "recall@1")
+    assert (frozen.value, frozen.low, frozen.high) == (0.0, 0.0, 0.0)
+    assert tuned.low < tuned.value < tuned.high
+    assert tuned.text == f"+{100 * tuned.value:.2f}"
+    assert tuned.value == pytest.approx(0.058, abs=0.002)

@@ -66,7 +66,7 @@ def test_training_that_does_not_help_hands_over_the_features_as_they_are(tmp_pat
 def test_training_that_helps_is_handed_over_and_the_test_classes_agree(tmp_path):
     found, folder = recommended_of_features(tmp_path, progress_of(12.0), n_noise=2, spread=0.8)
     assert not found["is_frozen"]
-    assert found["advice"][0].startswith(f"Use the {found['title']}: on test classes it brings")
+    assert found["advice"][0].startswith(f"Use the {found['title']}: on the 6 classes kept for the test")
     scores = found["test"]
     assert scores[found["chosen"]]["map@r"] > scores["raw features"]["map@r"]
     assert any(sentence.startswith("The test classes agree") for sentence in found["advice"])

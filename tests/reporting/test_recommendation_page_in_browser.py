@@ -30,12 +30,13 @@ def opened(look, found):
 def test_advice_table_and_verdicts_are_there_offline(opened, found):
     assert opened.complaints == []
     assert [url for url in opened.requests if not url.startswith(("data:", "blob:"))] == [opened.url]
+    opened.locator("summary").click()
     text = " ".join(opened.locator("body").inner_text().split())
     for sentence in (*found["advice"], *found["verdicts"]):
         assert " ".join(sentence.split()) in text
     for row in found["rows"]:
         assert row[0] in text
-    assert "96 images of 12 classes" in text
+    assert "96 items of 12 classes" in text
     assert opened.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 

@@ -135,7 +135,7 @@ def _label(path: Path) -> str:
 
 def _text_table(columns: list[str], rows: list[list[str]]) -> str:
     """Return the table for a terminal of 80 columns: each method on one line, its numbers on the next."""
-    heads = [column.replace(", validation", " val").replace(", test", " test") for column in columns[1:]]
+    heads = [column.replace(" on validation", "").replace(",", "") for column in columns[1:]]
     widths = [max(len(head), *(len(row[place + 1]) for row in rows)) for place, head in enumerate(heads)]
     lines = ["  " + "  ".join(f"{head:>{width}}" for head, width in zip(heads, widths, strict=True))]
     for row in rows:

@@ -9,11 +9,13 @@ the frozen network is shown.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
+from typing import NamedTuple
 
 import numpy as np
 
 from fairground.comparison.compare_values import compare_values
 from fairground.comparison.comparison_result import LEVEL, Comparison, Pair
+from fairground.evaluation import BootstrapInterval, EmbeddingView, Evaluation
 from fairground.recommendation.class_folds import ENOUGH
 from fairground.recommendation.methods import Method
 from fairground.recommendation.request import RAW
@@ -60,17 +62,30 @@ class Decision:
         return self.comparison.pair(method.label, self.frozen.label) if self.comparison and is_compared else None
 
 
+class Bar(NamedTuple):
+    """A score, or a gain, with the ends of its interval; `role` is "recommended", "simple", or nothing."""
+
+    name: str
+    role: str
+    text: str
+    value: float
+    low: float
+    high: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class UnsealedScores:
     """What the test classes say once they are open: scores by method and metric, and the pair of chosen and frozen.
 
-    Where the frozen network is chosen, the pair is that of the best other method.
+    `intervals` are bootstraps over classes. Where the frozen network is chosen, the pair is that of the best other.
     """
 
     scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    intervals: Mapping[str, Mapping[str, BootstrapInterval]] = field(default_factory=dict)
+    views: Mapping[str, EmbeddingView] = field(default_factory=dict)
+    rows: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
     pair: Pair | None = None
     n_classes: int = 0
-    n_images: int = 0
     #: images that cannot be read
     n_left_out: int = 0
     n_openings: int = 1
@@ -116,13 +131,16 @@ def decide(search: Search | None, frozen: Method) -> Decision:
     return next((one for one in found if shows(one)), found[0])
 
 
-def compared(by_class: Mapping[str, Mapping[int, float]], decision: Decision) -> Pair | None:
+def compared(found: Mapping[str, Evaluation], decision: Decision) -> Pair | None:
     """Compare the frozen network with the chosen method on test classes, or with the best other where it is chosen."""
     frozen = decision.frozen.label
-    others = [label for label in by_class if label != frozen and (decision.is_frozen or label == decision.chosen.label)]
+    others = [label for label in found if label != frozen and (decision.is_frozen or label == decision.chosen.label)]
     if not others:
         return None
-    units = {one: dict(enumerate(_units(list(by_class[one].values())))) for one in (frozen, others[0])}
+    units = {
+        one: dict(enumerate(_units(np.nan_to_num(found[one].per_class[decision.metric]))))
+        for one in (frozen, others[0])
+    }
     return next(iter(compare_values(units).pairs), None)
 
 
@@ -139,23 +157,41 @@ def advice_of(found: Decision, test: UnsealedScores, search: Search | None, *, e
 def table_of(found: Decision, test: UnsealedScores, metrics: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """Return the headings and rows of the table, the frozen network first.
 
-    Each metric has a column for validation and, once open, one for test classes. Intervals are those of the comparison.
+    Scores are those of the test classes, once open. A few validation classes are easier to tell apart than many test
+    classes, so validation shows differences from the frozen network alone, with the intervals of the comparison.
     """
-    splits = ("validation", "test") if test.scores else ("validation",)
-    columns = ["method", *(f"{heading(metric)}, {split}" for metric in metrics for split in splits)]
+    columns = ["method"]
+    if test.scores:
+        columns += [f"{heading(metric)}, test" for metric in metrics]
+    columns += [f"{heading(metric)}, gain on validation" for metric in metrics]
     rows = []
     for method in found.methods:
-        estimate = None if found.comparison is None else found.comparison.estimate(method.label)
         cells = [method.title + (" (recommended)" if method is found.chosen else "")]
+        if test.scores:
+            scores = test.scores.get(method.label, {})
+            cells += [show(metric, scores[metric]) if metric in scores else "not opened" for metric in metrics]
         for metric in metrics:
-            score = found.scores_of(method).get(metric)
-            half = None if estimate is None or metric != found.metric else estimate.half_width
-            cells.append("" if score is None else show(metric, score) + (f" ± {show(metric, half)}" if half else ""))
-            if test.scores:
-                value = test.scores.get(method.label, {}).get(metric)
-                cells.append("sealed" if value is None else show(metric, value))
+            gain, half = _gain(found, method, metric)
+            is_known = method is not found.frozen and found.scores
+            cells.append(_signed(metric, gain) + (f" ± {show(metric, half)}" if half else "") if is_known else "")
         rows.append(cells)
     return columns, rows
+
+
+def bars_of(found: Decision, test: UnsealedScores, metric: str) -> list[Bar]:
+    """Return test scores with their intervals; before the test is open, gains on validation classes."""
+    made = []
+    for method in found.methods:
+        is_simple = method.trains == "nothing" and method is not found.frozen
+        role = "recommended" if method is found.chosen else "simple" if is_simple else ""
+        if not test.scores:
+            gain, half = _gain(found, method, metric)
+            made.append(Bar(method.title, role, _signed(metric, gain), gain, gain - (half or 0), gain + (half or 0)))
+        elif method.label in test.scores:
+            score = test.scores[method.label][metric]
+            ends = test.intervals[method.label][metric]
+            made.append(Bar(method.title, role, show(metric, score), score, ends.low, ends.high))
+    return made
 
 
 def verdicts_of(found: Decision) -> list[str]:
@@ -165,19 +201,22 @@ def verdicts_of(found: Decision) -> list[str]:
 
 
 def verdict_words(pair: Pair, found: Decision) -> str:
-    ends = sorted(end for end in (pair.low, pair.high) if end is not None)
-    metric, frozen = found.metric, found.frozen
-    interval = f" [{', '.join(show(metric, end) for end in ends)}]" if ends else ""
+    metric, frozen, difference = found.metric, found.frozen, pair.difference
+    ends = [end for end in (pair.low, pair.high) if end is not None]
+    if pair.verdict != "better" and pair.a == frozen.label:
+        # From the view of the other method, as in the table.
+        difference, ends = -difference, [-end for end in ends]
+    interval = f" [{', '.join(show(metric, end) for end in sorted(ends))}]" if ends else ""
     kind = "classes" if pair.n_a < MOST_UNITS else "groups of classes"
     points = " points" if unit(metric) else ""
-    size = f"{show(metric, pair.difference)}{interval}{points} of {heading(metric)}, over {pair.n_a} {kind}"
+    size = f"{show(metric, difference)}{interval}{points} of {heading(metric)}, over {pair.n_a} {kind}"
     if pair.verdict == "better":
         return f"{'worse' if pair.a == frozen.label else 'better'} than the {frozen.title} by {size}"
-    are = "equivalent to" if pair.verdict == "equivalent" else "not told apart from"
+    are = "equivalent to" if pair.verdict == "equivalent" else "not significantly different from"
     return f"{are} the {frozen.title}, a difference of {size}"
 
 
-def _units(values: Sequence[float]) -> list[float]:
+def _units(values: Sequence[float] | np.ndarray) -> list[float]:
     """Return values of classes, or the means of groups of them where they are many."""
     groups = np.array_split(np.random.default_rng(len(values)).permutation(len(values)), min(len(values), MOST_UNITS))
     return [float(np.mean(np.asarray(values)[group])) for group in groups]
@@ -188,20 +227,37 @@ def _capital(sentence: str) -> str:
 
 
 def _what_to_take(found: Decision, test: UnsealedScores) -> str:
+    """Say it so that it can be passed on: how many searches find the right class first."""
     chosen, frozen = found.chosen, found.frozen
     as_is = f"the {frozen.title} {'as they are' if frozen.title == RAW else 'as it is'}"
     if not found.scores:
         return f"Use {as_is}: nothing has been measured yet."
+    first, where = "of searches find the right class first", f"the {test.n_classes} classes kept for the test"
+    hits = {label: f"{100 * scores['recall@1']:.1f} %" for label, scores in test.scores.items()}
     if found.is_frozen:
+        because = "nothing that was tried is better by more than the noise"
         if found.comparison is None:
-            return f"Use {as_is}: there was no time to measure anything else."
-        return f"Use {as_is}: nothing that was tried is better by more than the noise."
-    where, scores = ("test", test.scores) if chosen.label in test.scores else ("validation", found.scores)
-    gains = []
-    for metric in dict.fromkeys(("recall@1", "map@r", found.metric)):
-        before, after = (scores[one.label][metric] for one in (frozen, chosen))
-        gains.append(f"{heading(metric)} {show(metric, before)} to {show(metric, after)}{unit(metric)}")
-    return f"Use the {chosen.title}: on {where} classes it brings {', '.join(gains)}."
+            because = "there was no time to measure anything else"
+        known = f" On {where}, {hits[frozen.label]} {first}." if hits else ""
+        return f"Use {as_is}: {because}.{known}"
+    if hits:
+        instead = f"instead of {hits[frozen.label]} with the {frozen.title}"
+        return f"Use the {chosen.title}: on {where}, {hits[chosen.label]} {first}, {instead}."
+    gain, _ = _gain(found, chosen, "recall@1")
+    more = f"{100 * abs(gain):.1f} points {'more' if gain >= 0 else 'fewer'}"
+    return f"Use the {chosen.title}: on validation classes, {more} {first} than with the {frozen.title}."
+
+
+def _gain(found: Decision, method: Method, metric: str) -> tuple[float, float | None]:
+    """Return the difference from the frozen network on validation classes, and half its interval where it has one."""
+    scores, first = found.scores_of(method), found.scores_of(found.frozen)
+    pair = found.pair(method) if metric == found.metric else None
+    half = None if pair is None or pair.low is None or pair.high is None else abs(pair.high - pair.low) / 2
+    return scores.get(metric, 0.0) - first.get(metric, 0.0), half
+
+
+def _signed(metric: str, value: float) -> str:
+    return ("+" if value > 0 else "") + show(metric, value)
 
 
 def _how_sure(found: Decision) -> list[str]:
@@ -218,10 +274,9 @@ def _on_test(found: Decision, test: UnsealedScores) -> list[str]:
     if not test.scores:
         return ["The test classes are still sealed: they are opened once, when the time is over."]
     seen = "" if test.n_openings < 2 else f" They were opened {test.n_openings} times by now, and never chose anything."
-    of_all = f" of {test.n_images + test.n_left_out}" if test.n_left_out else ""
-    sentences = [
-        f"The test is {test.n_images}{of_all} images of {test.n_classes} classes, opened after this choice.{seen}"
-    ]
+    n = len(test.rows)
+    of_all = f" of {n + test.n_left_out}" if test.n_left_out else ""
+    sentences = [f"The test is {n}{of_all} images of {test.n_classes} classes, opened after this choice.{seen}"]
     if test.pair is not None:
         words = verdict_words(test.pair, found)
         if test.pair.verdict != "better":

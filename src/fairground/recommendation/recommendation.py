@@ -22,12 +22,13 @@ import torch
 
 from fairground.deploy import MeasuredScore, Threshold, UsableModel, metadata_of, thresholds_of, write_model
 from fairground.errors import DataError, StoreError, require
-from fairground.evaluation import evaluate_in_detail
+from fairground.evaluation import Bootstrap, EmbeddingView, Evaluation, evaluate_in_detail
 from fairground.files import read_json
 from fairground.recommendation import advice
 from fairground.recommendation.class_folds import ClassFolds
 from fairground.recommendation.methods import Method, Network, trained_networks
 from fairground.recommendation.networks import choose_network
+from fairground.recommendation.page_pictures import PagePictures
 from fairground.recommendation.recommendation_folder import Measurements, RecommendationFolder
 from fairground.recommendation.request import Request
 from fairground.recommendation.search import CORES, Search
@@ -225,8 +226,8 @@ class Recommendation:
         rows = np.sort(bench.sealed.open())
         with torch_threads(CORES):
             rows = np.sort(bench.embed(rows, tell=self.progress.counted("test images")))
-        scores: dict[str, dict[str, float]] = {}
-        by_class: dict[str, dict[int, float]] = {}
+        found: dict[str, Evaluation] = {}
+        views: dict[str, EmbeddingView] = {}
         for method in decision.methods:
             is_chosen = method is decision.chosen
             if method.trains != "nothing" and not is_chosen:
@@ -237,17 +238,15 @@ class Recommendation:
             fitted = model if is_chosen else own.fit(method.spec(base, seed), np.sort(self.rows))
             with torch_threads(CORES):
                 view = view_of_rows(own.table, fitted.embed(rows), rows, normalise=fitted.normalise)
-                found = evaluate_in_detail(view, self.request.metrics)
-            scores[method.label] = dict(found.scores)
-            values = np.nan_to_num(found.per_class[decision.metric])
-            by_class[method.label] = {
-                int(name): float(value) for name, value in zip(found.class_names, values, strict=True)
-            }
+                found[method.label] = evaluate_in_detail(view, self.request.metrics, bootstrap=Bootstrap())
+            views[method.label] = view
         return advice.UnsealedScores(
-            scores=scores,
-            pair=advice.compared(by_class, decision),
+            scores={label: dict(one.scores) for label, one in found.items()},
+            intervals={label: one.intervals for label, one in found.items()},
+            views=views,
+            rows=rows,
+            pair=advice.compared(found, decision),
             n_classes=len(np.unique(bench.table.labels[rows])),
-            n_images=len(rows),
             n_left_out=bench.n_test - len(rows),
             n_openings=self.folder.plan["n_openings"],
         )
@@ -296,29 +295,36 @@ class Recommendation:
     def _write_page(self, spec: AdaptationSpec) -> dict[str, Any]:
         folder, decision, test = self.folder, self.decision, self.test
         labels, by = self.bench.table.labels, self.request.by
+        metrics = tuple(dict.fromkeys(("recall@1", "map@r", by)))
         elapsed = folder.plan["spent"] + self.budget.used()
-        columns, rows = advice.table_of(decision, test, tuple(dict.fromkeys(("recall@1", "map@r", by))))
+        columns, rows = advice.table_of(decision, test, metrics)
         said = {
             "advice": advice.advice_of(decision, test, self.search, elapsed=elapsed),
             "columns": columns,
             "rows": rows,
             "verdicts": advice.verdicts_of(decision),
         }
+        self.progress.doing("writing the page")
+        yours = "YOUR_IMAGES" if self.bench.table.images.is_picture else "YOUR_FEATURES.npz"
         write_recommendation_page(
             folder.page,
             title=self.request.title,
             frozen=decision.frozen.title,
             **said,
-            steps=[*self.progress.sentences, f"Handed over: {replace(decision.chosen, steps=spec.steps).label}."],
+            bars={metric: advice.bars_of(decision, test, metric) for metric in metrics},
+            is_open=bool(test.scores),
+            **self._pictures(),
+            settings={
+                one.title: one.label if one is not decision.chosen else replace(one, steps=spec.steps).label
+                for one in decision.methods
+            },
+            steps=self.progress.sentences,
             commands=(
-                f"fairground embed {folder.model.absolute()} MY_IMAGES -o embeddings.npz",
+                f"fairground embed {folder.model.absolute()} {yours} -o embeddings.npz",
+                f"fairground index {folder.model.absolute()} {yours} -o my_index",
+                f"fairground query my_index {yours} --page found.html",
                 f"fairground reproduce {folder.name} --home {folder.root.absolute()}",
             ),
-            counts={
-                "images": str(len(labels)),
-                "methods tried": str(decision.n_tried),
-                "time": duration(elapsed),
-            },
         )
         return {
             "name": folder.name,
@@ -334,6 +340,18 @@ class Recommendation:
             "n_tried": decision.n_tried,
             "n_measurements": 0 if self.search is None else len(self.search.known),
         }
+
+    def _pictures(self) -> dict[str, Any]:
+        """Return what the page shows of the data: of test images, once they are open, and of suspect labels."""
+        bench, test = self.bench, self.test
+        methods = (self.decision.frozen, self.decision.chosen)
+        rows = np.sort(np.concatenate([self.rows, test.rows]))
+        if bench.cache is not None:
+            rows = bench.cache.readable("plain", rows)
+        with torch_threads(CORES):
+            features = bench.features.evaluate(bench.table.images, rows).numpy()
+            views = {one.title: test.views[one.label] for one in methods if one.label in test.views}
+            return PagePictures(bench.table, test.rows, views).content(features, rows)
 
 
 def remake_model(plan: Path) -> tuple[str, str]:

@@ -7,6 +7,7 @@ Limits
     A map has two axes of many: neighbours on it may be far apart in the space. It states its share of the variance.
 """
 
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -89,21 +90,35 @@ def _map(label: str, folder: RunFolder) -> EmbeddingMap | None:
     if arrays is None:
         return None
     vectors, labels, rows = arrays
-    if vectors.shape[1] < 2 or len(vectors) < 3:
-        return None
     if not np.isfinite(vectors).all():
         leave_out(DataError(f"{folder.embeddings} holds numbers that are not finite"))
         return None
     pictured, names = _pictured(folder, labels, rows)
-    plain = np.setdiff1d(_evenly(len(vectors), MOST_POINTS), pictured)
+    return map_of(label, folder.name, vectors, labels, rows, names, pictured)
+
+
+def map_of(
+    label: str,
+    run: str,
+    vectors: np.ndarray,
+    labels: np.ndarray,
+    rows: np.ndarray,
+    names: Mapping[int, str],
+    pictured: Sequence[int] = (),
+) -> EmbeddingMap | None:
+    """Return the map of embeddings; `pictured` are those that have a picture. None where there is nothing to map."""
+    if vectors.shape[1] < 2 or len(vectors) < 3:
+        return None
+    on_top = np.array(pictured, dtype=int)
+    plain = np.setdiff1d(_evenly(len(vectors), MOST_POINTS), on_top)
     # Points with a picture last: they are on top and can be pointed at.
-    chosen = np.concatenate([plain, pictured])
+    chosen = np.concatenate([plain, on_top])
     places, share = _axes(vectors, chosen)
     points = tuple(map(Point, *places.T.tolist(), labels[chosen].tolist(), rows[chosen].tolist()))
     shown = {point.klass for point in points}
     return EmbeddingMap(
         label=label,
-        run=folder.name,
+        run=run,
         points=points,
         names={klass: name for klass, name in names.items() if klass in shown},
         share=share,
@@ -115,7 +130,7 @@ def _evenly(n: int, most: int) -> np.ndarray:
     return np.linspace(0, n - 1, min(n, most)).astype(int)
 
 
-def _pictured(folder: RunFolder, labels: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, dict[int, str]]:
+def _pictured(folder: RunFolder, labels: np.ndarray, rows: np.ndarray) -> tuple[list[int], dict[int, str]]:
     """Return which embeddings have a picture in the gallery, and the class names the gallery knows."""
     place = {row: i for i, row in enumerate(rows.tolist())}
     arrays = arrays_in(folder.gallery, ["rows", "labels"]) or (np.zeros(0), np.zeros(0))
@@ -125,7 +140,7 @@ def _pictured(folder: RunFolder, labels: np.ndarray, rows: np.ndarray) -> tuple[
     for every in arrays_in(folder.gallery, ["class_names"]) or ():
         present = [label for label in np.unique(labels).tolist() if 0 <= label < len(every)]
         names |= {label: shorten(str(every[label]), 60) for label in present}
-    return np.array(list(known), dtype=int), names
+    return list(known), names
 
 
 def _axes(vectors: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, float]:
