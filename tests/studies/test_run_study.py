@@ -14,7 +14,7 @@ import pytest
 
 from fairground.errors import SealError, StoreError
 from fairground.records.store import Store
-from fairground.reporting.study_results import results_plain
+from fairground.reporting.study_results import results_plain, tables_of
 from fairground.spec import jobs_of, load_study, study_hash
 from fairground.studies import Seal, Selected, Trial, TrialStore, folder_of, search, select
 from fairground.studies.executors.executor import executor_named
@@ -40,7 +40,10 @@ def study_results(study, home, executor="inline", **more):
 
 def digits(results):
     """Return everything a table shows, without times."""
-    plain = [{key: value for key, value in row.items() if key != "seconds"} for row in results_plain(results)]
+    plain = [
+        {key: value for key, value in row.items() if key != "seconds"}
+        for row in results_plain(results, tables_of(results))
+    ]
     trials = [[(t.settings, t.state, t.folds) for t in result.trials] for result in results]
     return json.dumps([plain, trials], sort_keys=True, default=dict)
 

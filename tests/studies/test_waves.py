@@ -57,7 +57,10 @@ def seeds_of(results):
 
 
 def numbers(results):
-    plain = [{key: value for key, value in row.items() if key != "seconds"} for row in results_plain(results)]
+    plain = [
+        {key: value for key, value in row.items() if key != "seconds"}
+        for row in results_plain(results, tables_of(results))
+    ]
     return json.dumps([plain, seeds_of(results)], sort_keys=True)
 
 

@@ -128,7 +128,6 @@ def _image_sizes(sizes: np.ndarray | None, readable: np.ndarray) -> dict[str, in
 
 
 def write_findings(rows: AuditRows, suspects: Sequence[LabelSuspect], out: Path) -> int:
-    """Write one line per finding and return how many there are."""
     header = ("finding", "image", "class", "part", "other image", "other class", "other part", "value")
     lines = [
         *(("unreadable", *_named(rows, row), "", "", "", "") for row in rows.scans.faults),

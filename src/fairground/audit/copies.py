@@ -102,7 +102,6 @@ def _counted(rows: AuditRows, found: tuple[np.ndarray, ...], pairs: list[CopyPai
 
 
 def count_bits(bits: np.ndarray) -> np.ndarray:
-    """Return how many bits of each fingerprint (n, 4) are set."""
     return np.asarray(np.bitwise_count(bits).sum(axis=1, dtype=np.int64))
 
 

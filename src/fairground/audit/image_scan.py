@@ -59,7 +59,6 @@ def scan_images(images: Images, progress: Progress = lambda *_: None) -> ImageSc
 
 
 def _hash(images: Images, row: int) -> bytes:
-    """Return a hash of a file and its box, or of an array."""
     if isinstance(images, ImageFiles):
         content = read_bytes(images.paths[row], error=DataError)
         content += b"" if images.boxes is None else images.boxes[row].tobytes()
@@ -69,7 +68,6 @@ def _hash(images: Images, row: int) -> bytes:
 
 
 def fingerprint_bits(image: Image.Image) -> np.ndarray:
-    """Return the fingerprint of an image as 4 whole numbers of 64 bits."""
     small = image.convert("L").resize((_SIDE + 1, _SIDE), Image.Resampling.BILINEAR)
     shades = np.asarray(small, dtype=np.float32)
     return np.packbits((np.diff(shades, axis=1) > _MARGIN).reshape(-1)).view(np.uint64)

@@ -68,6 +68,7 @@ from fairground.commands.recommend import RecommendResult
 from fairground.commands.recommend import recommend_command
 from fairground.commands.report import FIGURES
 from fairground.commands.report import Report
+from fairground.commands.report import TABLES
 from fairground.commands.report import report_command
 from fairground.commands.run_directory import AnyHome
 from fairground.commands.run_directory import AnyPath
@@ -199,6 +200,7 @@ __all__ = [
     "StoreError",
     "StudyAgain",
     "StudyResult",
+    "TABLES",
     "Threads",
     "Verbatim",
     "WIDE",

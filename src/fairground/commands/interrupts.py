@@ -9,7 +9,6 @@ from types import FrameType
 
 @contextmanager
 def stop_flag() -> Iterator[Callable[[], bool]]:
-    """Let the first Ctrl-C stop training after the current batch; a second one stops it at once."""
     if threading.current_thread() is not threading.main_thread():
         # Signals reach the main thread alone.
         yield lambda: False

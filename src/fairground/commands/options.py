@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from fairground.commands import AnyPath, require
+from fairground.studies.executors.executor import Executor, Watch, executor_named
 
-if TYPE_CHECKING:
-    from fairground.studies.executors.executor import Executor, Watch
-
-Spawn = Callable[[str, "Watch"], "Executor"]
+Spawn = Callable[[str, Watch], Executor]
 AsJson = Annotated[bool, "--json", "Print JSON instead of text."]
 Quiet = Annotated[bool, "-q", "No progress output."]
 Metric = Annotated[str | None, "-m", "Metric to rank by (default: the one used for selection)."]
@@ -68,16 +66,13 @@ def executor_of(
     require(threads >= 1, f"threads must be at least 1; got {threads}")
     own = {"gpus_per_run": gpus_per_run, "address": address, "node_wait": node_wait, "slurm": tuple(slurm)}
 
-    def spawn(job: str, watch: "Watch") -> "Executor":
-        from fairground.studies.executors.executor import executor_named
-
+    def spawn(job: str, watch: Watch) -> Executor:
         return executor_named(executor, job, workers=workers, threads=threads, watch=watch, device=device, **own)
 
     return spawn
 
 
 def split_names(text: str | None) -> list[str] | None:
-    """Return the names of a list with commas; None if there is no list."""
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 

@@ -22,7 +22,6 @@ WIDE = 110
 
 
 def spinner(text: str, *, is_quiet: bool) -> AbstractContextManager[Any]:
-    """Return a context that shows a text while it lasts, in a terminal."""
     return nullcontext() if is_quiet or not sys.stderr.isatty() else console().status(text)
 
 
@@ -105,7 +104,6 @@ def shown(event: "records.training_events.Event", title: str, select_by: str) ->
 
 @contextmanager
 def training_progress(title: str, *, select_by: str, is_quiet: bool) -> Iterator["records.Listener"]:
-    """Yield a listener for the events of one training."""
     if is_quiet:
         yield lambda _: None
         return
@@ -207,7 +205,6 @@ def _say_note(event: Mapping[str, Any], say: Callable[[str], None]) -> None:
 
 @contextmanager
 def search_progress(budget: "Budget", *, is_quiet: bool) -> Iterator["SearchProgress"]:
-    """Yield what shows the progress of a recommendation."""
     from fairground.recommendation.search_progress import SearchProgress
 
     if is_quiet or not sys.stderr.isatty():

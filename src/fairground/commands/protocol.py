@@ -36,7 +36,6 @@ def card_of(spec: RunSpec) -> dict[str, str]:
 
 
 def card_text(card: Mapping[str, str]) -> str:
-    """Return a card as two columns."""
     width, columns = max(map(len, card)), terminal_width(118)
     rows = (f"{heading:<{width}}  {sentence}".rstrip() for heading, sentence in card.items())
     return "\n".join(fitted(row, columns, indent=width + 2) for row in rows)

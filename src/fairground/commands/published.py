@@ -105,7 +105,6 @@ def _cell(row: PublishedRow | None) -> str:
 
 
 def _verdicts(rows: Sequence[PublishedRow], home: Path) -> list[dict[str, str]]:
-    """Compare every set of repeats in the store with the numbers of its own loss and protocol."""
     found: list[dict[str, str]] = []
     groups = [(group, set(papers.rows_for(group[0]))) for group in papers.repeats_of(records.Store(home).records())]
     for row in rows:

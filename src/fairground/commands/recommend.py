@@ -99,7 +99,6 @@ def _recommend(
     device: str,
     **asked: Any,
 ) -> RecommendResult:
-    """Make a recommendation, continue one that was stopped, or return the one that is there."""
     seconds = options.seconds_of(time)
     extra = None if more is None else options.seconds_of(more)
     budget = Budget(seconds)

@@ -10,8 +10,7 @@ from fairground.commands import Answer, AnyPath, Verbatim, options, options_of, 
 from fairground.commands.runs import Run, names_and_runs
 from fairground.reporting import find_runs, write_atomically
 
-#: ending of a table's file -> the function of `table_formats` that writes it
-FORMATS = {"md": "markdown", "tex": "latex", "csv": "csv_text"}
+TABLES = ("md", "tex", "csv")
 FIGURES = ("pdf", "svg", "png")
 
 
@@ -49,7 +48,7 @@ def report(
     "png"), `audits` files that `fairground data check --json` wrote.
     """
     for kind in formats:
-        require(kind in FORMATS, f"formats takes {', '.join(FORMATS)}; got '{kind}'")
+        require(kind in TABLES, f"formats takes {', '.join(TABLES)}; got '{kind}'")
     require(figures in ("", *FIGURES), f"figures takes {', '.join(FIGURES)}; got '{figures}'")
     names, folder = _named(what, None if home is None else Path(home))
     from fairground.reporting import build_page, inputs_of, read_audit, table_formats, write_figures
@@ -67,7 +66,7 @@ def report(
             words = re.sub(r"[^a-z0-9]+", "-", "-".join(key).lower()).strip("-")[:60] if len(sections) > 1 else ""
             for kind in formats:
                 tables.append(page.with_name(f"{page.stem}{words and '-'}{words}.{kind}"))
-                write_atomically(tables[-1], getattr(table_formats, FORMATS[kind])(inputs.table).encode())
+                write_atomically(tables[-1], table_formats.FORMATS[kind](inputs.table).encode())
             if figures:
                 place = Path(figures_in or page.with_name(f"{page.stem}-figures"))
                 drawn += write_figures(inputs, place, figures, prefix=f"{words}{words and '-'}")
@@ -98,10 +97,8 @@ def report_command(
     --formats md,tex,csv · fairground report --figures pdf
     """
     written = report(*words, formats=options.split_names(formats) or (), **settings)
-    lines = [
-        f"page: {written.page.absolute()}  (open it in any browser)",
-        *(Verbatim(f"table: {path.absolute()}") for path in written.tables),
-    ]
+    lines = [f"page: {written.page.absolute()}  (open it in any browser)"]
+    lines += [Verbatim(f"table: {path.absolute()}") for path in written.tables]
     if written.figures:
         lines.append(Verbatim(f"{len(written.figures)} figures: {written.figures[0].parent.absolute()}"))
     tables, figures = [str(path) for path in written.tables], [str(path) for path in written.figures]

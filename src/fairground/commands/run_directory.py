@@ -16,7 +16,6 @@ def home_folder(home: AnyPath | None = None) -> Path:
 
 
 def home_argument(home: Path) -> str:
-    """Return the --home that a printed command needs."""
     return "" if home == HOME else f" --home {shlex.quote(str(home))}"
 
 

@@ -128,7 +128,6 @@ def names_and_runs(given: Iterable[str | Run | Iterable[str | Run]]) -> tuple[li
 
 
 def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Return rows as a data frame of pandas."""
     try:
         pandas = import_module("pandas")
     except ImportError as error:
@@ -186,7 +185,6 @@ def import_command(
 
 
 def _stored(file: Path, said: Mapping[str, Value], is_percent: bool, home: Path) -> tuple[RunList, list[str]]:
-    """Store the runs of a file; return them, and the columns that were not used."""
     records, unused = records_of_csv(file, said, is_percent=is_percent)
     store = Store(home)
     new = [record for record in records if not RunFolder(home, record.name).record.exists()]

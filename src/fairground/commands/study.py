@@ -3,24 +3,20 @@
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from fairground import studies
-from fairground.commands import Answer, AnyPath, DataError, options, options_of, require, run_directory, study_progress
+from fairground import reporting, spec, studies
+from fairground.commands import Answer, AnyPath, options, options_of, require, run_directory, study_progress
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.commands.terminal import Verbatim, aligned, plural, prints_on_stderr, screen_width
 from fairground.loggers.feed import fed
 from fairground.records import RunRecord, Store
-from fairground.reporting import StudyTable, results_plain, results_text, table_formats, tables_of, write_study_page
-from fairground.spec import Overrides, RunSpec, StudySpec, load_study, parse_overrides, study_hash, study_names
-from fairground.studies import JOB, Scheduler, StudyPlan, begun_studies, cost_probes, find_begun, folder_of, plan_of
-from fairground.studies.run_study import JobResult, StudyFailures, failures_of, run_study
-
-#: kind of table -> the function of `table_formats` that writes it
-FORMATS = {"text": "text", "md": "markdown", "tex": "latex", "csv": "csv_text"}
+from fairground.spec import DataError, Overrides, RunSpec, StudySpec, load_study, study_hash, study_names
+from fairground.studies import JOB, JobResult, Scheduler, StudyFailures, failures_of, find_begun, folder_of, plan_of
+from fairground.studies.run_study import run_study
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -30,7 +26,7 @@ class StudyResult:
     study: StudySpec
     results: tuple[JobResult, ...]
     home: Path
-    page: Path | None
+    page: Path | None = None
 
     @property
     def records(self) -> tuple[RunRecord, ...]:
@@ -39,31 +35,28 @@ class StudyResult:
 
     def table(self, kind: Literal["text", "md", "tex", "csv"] = "text") -> str:
         """Return the tables, one per data set; fold models separated and, where there are several, joined."""
-        require(kind in FORMATS, f"a table is one of {', '.join(FORMATS)}; got '{kind}'")
-        write = getattr(table_formats, FORMATS[kind])
-        parts = self._tables
+        known, parts = reporting.table_formats.FORMATS, self._tables
+        require(kind in known, f"a table is one of {', '.join(known)}; got '{kind}'")
         comment = {"tex": "% ", "csv": "# "}.get(kind, "")
         titles = [f"{comment}{part.title}\n" if len(parts) > 1 else "" for part in parts]
-        return "\n".join(title + write(part.table) for title, part in zip(titles, parts, strict=True))
+        return "\n".join(title + known[kind](part.table) for title, part in zip(titles, parts, strict=True))
 
     @cached_property
-    def _tables(self) -> list[StudyTable]:
-        return tables_of(self.results)
+    def _tables(self) -> list["reporting.StudyTable"]:
+        return reporting.tables_of(self.results)
 
     def report(self, out: AnyPath) -> Path:
         """Write the report page to a file and return its path."""
-        title = self.study.question or self.study.name
-        page = write_study_page(self.results, title=title, home=self.home, out=Path(out))
-        if page is None:
-            raise DataError(f"study {self.study.name} has no final run to report")
-        return page
+        runs = reporting.from_study(self.results, home=self.home, title=self.study.question or self.study.name)
+        require(len(runs.records) > 0, f"study {self.study.name} has no final run to report", DataError)
+        return reporting.build_page(runs, out=Path(out))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON-ready data, as `fairground study --json` prints it."""
         page = str(self.page) if self.page else None
         named = {"study": self.study.name, "hash": study_hash(self.study), "page": page}
         counted = {"runs": self.failures.n, "done": self.failures.n_done, "failures": dict(self.failures.reasons)}
-        return {**named, **counted, "jobs": results_plain(self.results, tables=self._tables)}
+        return {**named, **counted, "jobs": reporting.results_plain(self.results, self._tables)}
 
     @property
     def failures(self) -> StudyFailures:
@@ -72,7 +65,7 @@ class StudyResult:
 
     def text(self, *, width: int | None = None) -> str:
         """Return the tables, what was selected and what a reader must be told, in lines of at most `width` signs."""
-        return results_text(self.results, home=self.home, width=width, tables=self._tables)
+        return reporting.results_text(self.results, self._tables, home=self.home, width=width)
 
     def __str__(self) -> str:
         return self.text()
@@ -131,7 +124,6 @@ def run_found_study(
     again: bool = False,
     quiet: bool = False,
 ) -> StudyResult:
-    """Run a study from wherever it is, write its page, and return what it found."""
     plan = plan_of(found, home=home)
     total, metric = plan.n_search + plan.n_final, found.selection.metric
     is_most = plan.is_most or (plan.n_search > 0 and found.search.pruning != "none")
@@ -141,10 +133,9 @@ def run_found_study(
     ):
         seen, hear = feed.after(watch), feed.after(on_record)
         results = run_study(found, home=home, spawn=lambda job: spawn(job, seen), on_record=hear, again=again)
-    page = None
-    if failures_of(results).n_done:
-        page = write_study_page(results, title=found.question or found.name, home=home, out=folder_of(found, home).page)
-    return StudyResult(study=found, results=tuple(results), home=home, page=page)
+    result = StudyResult(study=found, results=tuple(results), home=home)
+    has_page = result.failures.n_done and result.records
+    return replace(result, page=result.report(folder_of(found, home).page)) if has_page else result
 
 
 ACTIONS = ("run", "resume", "plan", "status", "list")
@@ -186,18 +177,18 @@ def study_command(
     action, rest = (words[0], words[1:]) if words[0] in ACTIONS else ("run", words)
     if action == "list":
         presets = {name: load_study(name).question for name in study_names()}
-        begun = {hash_: study.name for hash_, study in begun_studies(home).items()}
+        begun = {hash_: study.name for hash_, study in studies.begun_studies(home).items()}
         here = [f"begun here: {name} ({hash_})" for hash_, name in begun.items()]
         return Answer({"presets": presets, "begun": begun}, [*aligned(list(presets.items())), *here])
     require(len(rest) > 0, "which study? `fairground study list` shows them all")
-    changes = {**({"until_settled": True} if until_settled else {}), **parse_overrides(rest[1:])}
+    changes = {**({"until_settled": True} if until_settled else {}), **spec.parse_overrides(rest[1:])}
     found = find_study(rest[0], changes, home, is_begun=action in ("resume", "status"))
     if action == "status":
         return _status(found, home)
     spawn = options.executor_of(**executor)
     if action == "plan":
         if measure:
-            run_specs(cost_probes(found), spawn, home, quiet=quiet)
+            run_specs(studies.cost_probes(found), spawn, home, quiet=quiet)
         return _plan(found, rest, home, executor["workers"], images_per_second)
     # What Ray prints must not end up in what a program reads.
     with prints_on_stderr() if executor["executor"] == "ray" else nullcontext():
@@ -207,7 +198,6 @@ def study_command(
 def run_specs(
     specs: Sequence[RunSpec], spawn: options.Spawn, home: Path, *, quiet: bool, titles: Mapping[str, str] | None = None
 ) -> list[RunRecord]:
-    """Return the records of some runs; finished ones are not repeated."""
     metric = specs[0].evaluation.select_by
     with (
         study_progress(len(specs), metric=metric, is_quiet=quiet, titles=titles) as (watch, on_record),
@@ -218,7 +208,7 @@ def run_specs(
 
 def _plan(found: StudySpec, typed: Sequence[str], home: Path, workers: int, images_per_second: float | None) -> Answer:
     plan = plan_of(found, home=home)
-    seconds, size, images = plan.seconds(workers), plan.bytes(), plan.images()
+    images = plan.images()
     needs_folder = images is not None and not any(word.startswith("data.root=") for word in typed)
     command = f"fairground study {shlex.join(typed)}" + (" data.root=FOLDER/{data}" if needs_folder else "")
     rows = []
@@ -233,12 +223,13 @@ def _plan(found: StudySpec, typed: Sequence[str], home: Path, workers: int, imag
     lines += [f"differs from the paper: {found.differs}"] * bool(found.differs)
     lines.append(Verbatim(f"command: {command}"))
     counts = {"search_runs": plan.n_search, "final_runs": plan.n_final, "is_most": plan.is_most}
-    costs = {"seconds": seconds, "bytes": size, "images": images, "gpu_seconds": plan.gpu_seconds(images_per_second)}
+    costs = {"seconds": plan.seconds(workers), "bytes": plan.bytes(), "images": images}
+    costs["gpu_seconds"] = plan.gpu_seconds(images_per_second)
     jobs = [asdict(row) for row in plan.rows]
     return Answer({"study": plan.study, **counts, **costs, "command": command, "jobs": jobs}, lines)
 
 
-def _cost(plan: StudyPlan, n_workers: int, images_per_second: float | None) -> str:
+def _cost(plan: "studies.StudyPlan", n_workers: int, images_per_second: float | None) -> str:
     """Return what a study costs: measured on this machine, or on published data the images, the disk and GPU hours."""
     seconds, size, images = plan.seconds(n_workers), plan.bytes(), plan.images()
     if seconds is not None and size is not None:
@@ -278,7 +269,6 @@ def _status(found: StudySpec, home: Path) -> Answer:
 
 
 def study_answer(found: StudySpec, spawn: options.Spawn, *, home: Path, **settings: Any) -> Answer:
-    """Run a study and return what to print; after Ctrl-C, print how to continue."""
     try:
         result = run_found_study(found, spawn, home=home, **settings)
     except KeyboardInterrupt:

@@ -75,12 +75,10 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def plural(number: int, one: str) -> str:
-    """Return a number with its noun: 1 thread, 2 threads."""
     return f"{number:,} {one}{'' if number == 1 else 's'}"
 
 
 def console() -> "Console":
-    """Return Rich's console on the error stream, for bars."""
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 

@@ -95,7 +95,6 @@ class Model:
 
     @cached_property
     def pair_errors(self) -> Array:
-        """The standard error of each pair's difference."""
         return np.sqrt(self.weights.pair_variances(self.scatter.own, self.scatter.seeds))
 
     def critical(self, error: float) -> float:

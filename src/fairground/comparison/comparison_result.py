@@ -48,8 +48,12 @@ class Interval:
 
     @property
     def half_width(self) -> float | None:
-        """Half the length of the interval, the number after ±."""
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+    @property
+    def ends(self) -> dict[str, float | None]:
+        """The mean and its interval as JSON has them."""
+        return {"mean": self.mean, "low": self.low, "high": self.high, "n": self.n}
 
     def overlaps(self, other: "Interval") -> bool:
         """Tell whether the two intervals share a value; one that is missing could be anywhere and overlaps all."""
@@ -157,7 +161,6 @@ class Comparison:
 
     @cached_property
     def repeated(self) -> "Comparison":
-        """The comparison without methods of one run, on which there is no verdict."""
         methods = tuple(method for method in self.methods if method.n > 1)
         return replace(self, methods=methods, pairs=tuple(pair for pair in self.pairs if min(pair.n_a, pair.n_b) > 1))
 
@@ -254,7 +257,6 @@ def sentence_of(pair: Pair, *, show: Show | None = None, unit: str = "", better:
 
 
 def no_verdict_on(single: Sequence[str]) -> str:
-    """Return why some methods have no verdict, as a sentence."""
     return f"There is no verdict on {join_words(single)}: one run cannot tell a better method from a lucky one."
 
 
@@ -263,12 +265,10 @@ def shown_p(p: float) -> str:
 
 
 def join_words(words: Sequence[str]) -> str:
-    """Return 'a', 'a and b' or 'a, b and c'."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _rests_on(pair: Pair) -> str:
-    """Return how many seeds, test classes or both the verdict rests on."""
     seeds = f"{pair.n_a} seeds" if pair.n_a == pair.n_b else f"{pair.n_a} and {pair.n_b} seeds"
     classes, datasets = f"{pair.n_classes} test classes", f"{pair.n_shared} data sets"
     return {"seeds": seeds, "classes": classes, "both": f"{seeds} and {classes}", "datasets": datasets}[pair.over]

@@ -53,7 +53,6 @@ class FairnessResult(NamedTuple):
         return not self.differences
 
     def refusal(self) -> str:
-        """Return in one line by which rules the methods may not share a table."""
         rules_broken = ", ".join(dict.fromkeys(difference.rule for difference in self.differences))
         n = len(self.methods)
         return f"these {n} methods differ in more than what is compared ({rules_broken}), so that no table is fair:"
@@ -290,20 +289,21 @@ def other_environments(evidence: Evidence) -> Found:
 
 @_flag("device", "runs were made on different kinds of device, such as cpu and cuda")
 def other_devices(evidence: Evidence) -> Found:
-    kinds = {label: {run.provenance.device for run in runs} for label, runs in evidence.done.items() if runs}
-    if len(set().union(*kinds.values())) > 1:
-        listed = ", ".join(f"{label} {' or '.join(sorted(used))}" for label, used in kinds.items())
-        why = "Their arithmetic differs: one seed does not give two methods the same chance on both."
-        yield tuple(kinds), f"Not run on the same kind of device: {listed}.", why
+    why = "Their arithmetic differs: one seed does not give two methods the same chance on both."
+    return _run_differently(evidence, lambda origin: origin.device, "on the same kind of device", why)
 
 
 @_flag("threads", "runs used different numbers of threads")
 def other_threads(evidence: Evidence) -> Found:
-    threads = {label: {run.provenance.threads for run in runs} for label, runs in evidence.done.items() if runs}
-    if len(set().union(*threads.values())) > 1:
-        listed = ", ".join(f"{label} {' or '.join(map(str, sorted(used)))}" for label, used in threads.items())
-        why = "Sums split over another number of threads round differently: results are not bit-identical."
-        yield tuple(threads), f"Not run with the same number of threads: {listed}.", why
+    why = "Sums split over another number of threads round differently: results are not bit-identical."
+    return _run_differently(evidence, lambda origin: origin.threads, "with the same number of threads", why)
+
+
+def _run_differently(evidence: Evidence, read: Callable[[Provenance], str | int], how: str, why: str) -> Found:
+    found = {label: {read(run.provenance) for run in runs} for label, runs in evidence.done.items() if runs}
+    if len(set().union(*found.values())) > 1:
+        listed = ", ".join(f"{label} {' or '.join(map(str, sorted(used)))}" for label, used in found.items())
+        yield tuple(found), f"Not run {how}: {listed}.", why
 
 
 @_flag("untrained", "an untrained network is listed beside trained ones")

@@ -56,7 +56,6 @@ class Evidence:
         return frozenset(label for label, runs in self.methods.items() if all(run.is_untrained for run in runs))
 
     def where(self, is_so: Callable[[RunRecord], bool]) -> tuple[str, ...]:
-        """Return the methods of which any finished run is so."""
         return tuple(label for label, runs in self.done.items() if any(map(is_so, runs)))
 
     @property

@@ -107,13 +107,11 @@ def _draw(layout: Layout, ratio: float, n: int, random: np.random.Generator) -> 
 
 
 def critical_value(draws: Array, error: float) -> float:
-    """Return c; `draws` ascend."""
     n_allowed = math.floor(CAUTION * error * (1 + len(draws)) - 1 + 1e-9)
     return float(draws[-1 - n_allowed]) if n_allowed >= 0 else math.inf
 
 
 def p_values(draws: Array, statistics: Array) -> Array:
-    """Return the p of each statistic; `draws` ascend."""
     reached = len(draws) - np.searchsorted(draws, statistics, side="left")
     return np.minimum(1.0, (1 + reached) / (1 + len(draws)) / CAUTION)
 

@@ -109,7 +109,6 @@ def interquartile_means(values: Array, weights: Array) -> Array:
 
 
 def profile_of(per_dataset: Sequence[Array], scores: Array) -> Array:
-    """Return the share of runs above each score, with equal weight per data set."""
     shares = [(row[~np.isnan(row)][:, None] > scores).mean(axis=0) for row in per_dataset]
     return np.asarray(np.mean(shares, axis=0))
 
@@ -223,5 +222,4 @@ def friedman_p(table: np.ndarray) -> float:
 
 
 def nemenyi(k: int, n: int, *, level: float = LEVEL) -> float:
-    """Return how far apart two of k mean ranks over n data sets must be."""
     return range_reached(k, level) / math.sqrt(2) * math.sqrt(k * (k + 1) / (6 * n))

@@ -88,7 +88,6 @@ class Runs:
 
     @cached_property
     def has_run(self) -> Mask:
-        """Which method was run on which seed, (methods, seeds)."""
         return ~np.isnan(self.table)
 
     @property
@@ -187,7 +186,6 @@ class MeanWeights:
         self.own_seed_weight = _squared_length(np.where(is_blocked[:, None], self.on_seeds - self.seed_mean, 0.0))
 
     def means_of(self, y: Array) -> Array:
-        """Return the means of one study or of many: `y` is (..., runs)."""
         if self.layout.is_complete:
             return np.asarray(y.reshape(*y.shape[:-1], *self.layout.has_run.shape).mean(axis=-1))
         return np.asarray(y @ self.weights.T)
@@ -208,12 +206,10 @@ class MeanWeights:
 
 
 def is_complete(has_run: Mask) -> bool:
-    """Tell whether at least two methods were all run on the same seeds."""
     return len(has_run) > 1 and bool(has_run.all())
 
 
 def _blocked(has_run: Mask) -> Mask:
-    """Return which methods share at least two seeds with others that do."""
     kept: Mask = np.ones(len(has_run), dtype=bool)
     while True:
         is_shared = has_run[kept].sum(axis=0) >= 2

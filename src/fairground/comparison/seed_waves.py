@@ -49,7 +49,6 @@ class Wave:
 
     @property
     def sentence(self) -> str:
-        """Who got how many seeds, and who gets more."""
         listed, names = ", ".join(f"{method} {n}" for method, n in self.seeds.items()), ", ".join(self.in_question)
         looks = f"{self.n_looks} look{'' if self.n_looks == 1 else 's'}"
         if self.state == "settled":
@@ -159,7 +158,6 @@ def _margin(values: Values) -> float:
 
 
 def _given_runs(values: Values, given: Mapping[str, Collection[Any]]) -> Runs | None:
-    """Return the runs on seeds that were given, of the methods that have any."""
     found = {name: {s: x for s, x in values.get(name, {}).items() if s in seeds} for name, seeds in given.items()}
     known = {name: some for name, some in found.items() if some}
     return Runs.from_values(known) if known else None

@@ -13,14 +13,11 @@ Paper
 """
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairground import comparison
 from fairground.comparison import PRIOR, Array, null_distribution
-
-if TYPE_CHECKING:
-    from fairground.comparison import Model
 
 POWER = 0.8
 #: more seeds than this are not feasible
@@ -31,7 +28,7 @@ _TRIED = np.union1d(np.arange(1, 100), np.geomspace(100, REACH, 50).round().asty
 _CENTRES = (np.arange(9) + 0.5) / 9
 
 
-def more_seeds(model: "Model", error: float, margin: float) -> np.ndarray:
+def more_seeds(model: "comparison.Model", error: float, margin: float) -> np.ndarray:
     """Return per pair how many more seeds settle it in four of five cases; 0 where none are needed or feasible."""
     size, half_width = np.abs(model.differences), model.critical(error) * model.pair_errors
     left = np.flatnonzero((size <= half_width) & (size + half_width >= margin))
@@ -45,7 +42,7 @@ def more_seeds(model: "Model", error: float, margin: float) -> np.ndarray:
     return found
 
 
-def _chances(model: "Model", pairs: np.ndarray, m: np.ndarray, error: float, margin: float) -> Array:
+def _chances(model: "comparison.Model", pairs: np.ndarray, m: np.ndarray, error: float, margin: float) -> Array:
     """Return how probably each of some pairs is settled by each number of further seeds, (pairs, numbers)."""
     from scipy.special import ndtr
 

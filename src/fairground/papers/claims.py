@@ -51,7 +51,6 @@ def _reported(loss: str, dataset: str) -> dict[str, float]:
 
 
 def _own_rows(dataset: str) -> dict[PublishedRow, tuple[str, int]]:
-    """Return the quoted rows, each with the publication and year it comes from."""
     sources = {
         (f"{line['paper']}/{line['table']}", line["row"]): (line["publication"], int(line["year"]))
         for line in read_csv("claims")

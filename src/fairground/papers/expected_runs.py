@@ -33,7 +33,6 @@ class ExpectedRuns:
 
     @property
     def n_trainings(self) -> int:
-        """The number of runs of the job: all folds of all trials and of all repeats."""
         trials = 0 if self.procedure is None else self.procedure.trials
         return len(self.job.study.folds.used) * (trials + self.job.study.repeats)
 

@@ -5,7 +5,7 @@ A value is kept as printed, `corrected` is right. A method has our name, `loss@p
 
 import csv
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Any, Literal, NamedTuple
@@ -119,7 +119,6 @@ def published_papers() -> Mapping[str, str]:
 
 @cache
 def published_errata() -> Mapping[str, str]:
-    """Return the errata that bear on a printed number, each with one sentence."""
     return {line["erratum"]: line["about"] for line in read_csv("errata")}
 
 
@@ -148,25 +147,19 @@ def published_rows(
         hint = f"{nearest(chosen, known)} `fairground published` lists them."
         require(chosen in known, f"no published table '{name}'.{hint}")
         rows = tuple(row for row in rows if chosen in (row.table_name, row.paper))
-    if dataset is not None:
-        chosen = _choose("data set", dataset, [row.dataset for row in rows])
-        rows = tuple(row for row in rows if row.dataset == chosen)
-    if method is not None:
-        chosen = _choose("method", method, [word for row in rows for word in (row.loss, row.method)])
-        rows = tuple(row for row in rows if chosen in (row.loss, row.method))
-    if metric is not None:
-        chosen = _choose("metric", _plain_metric(metric), [_plain_metric(row.metric) for row in rows], given=metric)
-        rows = tuple(row for row in rows if _plain_metric(row.metric) == chosen)
+    for what, given, names_of in (
+        ("data set", dataset, lambda row: (row.dataset,)),
+        ("method", method, lambda row: (row.loss, row.method)),
+        ("metric", metric and _plain_metric(metric), lambda row: (_plain_metric(row.metric),)),
+    ):
+        if given is not None:
+            there = list(dict.fromkeys(name for row in rows for name in names_of(row) if name))
+            folded = {re.sub(r"[\W_]", "", name).lower(): name for name in there}
+            match = given if given in there else folded.get(re.sub(r"[\W_]", "", given).lower())
+            shown = ", ".join(name for name in there if "@roth" not in name and "@mlrc" not in name)
+            require(match is not None, f"no {what} '{given}' here.{nearest(given, there)} There are: {shown}.")
+            rows = tuple(row for row in rows if match in names_of(row))
     return rows
-
-
-def _choose(what: str, word: str, known: Iterable[str], *, given: str | None = None) -> str:
-    there = list(dict.fromkeys(name for name in known if name))
-    folded = {re.sub(r"[\W_]", "", name).lower(): name for name in there}
-    match = word if word in there else folded.get(re.sub(r"[\W_]", "", word).lower())
-    shown = ", ".join(name for name in there if "@roth" not in name and "@mlrc" not in name)
-    require(match is not None, f"no {what} '{given or word}' here.{nearest(word, there)} There are: {shown}.")
-    return str(match)
 
 
 def _plain_metric(word: str) -> str:

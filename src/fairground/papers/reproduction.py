@@ -173,7 +173,6 @@ def _next_run(mean: Interval, row: PublishedRow) -> Interval:
 
 
 def _rounded(row: PublishedRow) -> Interval:
-    """Return the printed number with what rounding may have removed."""
     digits = len(row.printed.partition(" ")[0].partition(".")[2]) if row.corrected is None else 2
     return _around(row.right_value / row.scale, 0.5 * 10.0**-digits / row.scale, 1)
 

@@ -162,7 +162,7 @@ from fairground.reporting.study_results import intervals_of
 from fairground.reporting.study_results import results_plain
 from fairground.reporting.study_results import results_text
 from fairground.reporting.study_results import tables_of
-from fairground.reporting.study_results import write_study_page
+from fairground.reporting.table_formats import FORMATS
 from fairground.reporting.table_formats import LATEX_MARKS
 from fairground.reporting.table_formats import MARKS
 from fairground.reporting.table_formats import caption
@@ -197,6 +197,7 @@ __all__ = [
     "DataError",
     "DivergedError",
     "Draw",
+    "FORMATS",
     "FairgroundError",
     "FigureInputs",
     "Gallery",
@@ -356,7 +357,6 @@ __all__ = [
     "write_figures",
     "write_page",
     "write_recommendation_page",
-    "write_study_page",
     "write_suspects",
     "write_to_disk",
     "write_with_digest",

@@ -28,10 +28,9 @@ def compare_records(
     classes = ClassScores(records=kept, folders=folders or {})
     joined, has_all = join_folds(kept), metric is None
     table = ResultTable.from_records(joined, primary=metric, has_all_metrics=has_all, classes=classes, **settings)
-    nothing = (
-        "all of these runs are imported, and no verdict is made on them" if table.imported else "no run has finished"
-    )
-    require(bool(table.comparisons), f"{nothing}, so there is nothing to compare")
+    imported = "all of these runs are imported, and no verdict is made on them"
+    nothing = f"{imported if table.imported else 'no run has finished'}, so there is nothing to compare"
+    require(bool(table.comparisons), nothing)
     return table.shown()
 
 
@@ -76,7 +75,6 @@ def how_to_read(table: ResultTable) -> str:
 
 
 def has_intervals(comparison: Comparison) -> bool:
-    """Tell whether any pair has an interval, so that there can be verdicts."""
     return any(pair.low is not None for pair in comparison.pairs)
 
 
@@ -92,10 +90,8 @@ def plain(table: ResultTable, *, is_shown: bool = True) -> dict[str, Any]:
     """Return everything as JSON-ready data; rows and verdicts only when they may be shown."""
     rows, level = [], table.comparison.level
     for row in (*table.rows, *table.imported) if is_shown else ():
-        scores: dict[str, object] = {}
-        for metric, span in ((metric, cell.interval) for metric, cell in row.cells.items()):
-            ends = {key: getattr(span, key) for key in ("mean", "low", "high", "n")} if span is not None else {}
-            scores[metric] = {**ends, "level": level, "kind": "model"} if ends else None
+        spans = {metric: cell.interval for metric, cell in row.cells.items()}
+        scores = {key: one and {**one.ends, "level": level, "kind": "model"} for key, one in spans.items()}
         counts = {"n_done": row.n_done, "n_runs": row.n_runs}
         rows.append({"method": row.label, "key": row.key, **counts, "scores": scores})
     pairs = table.comparison.pairs if is_shown else ()

@@ -12,17 +12,14 @@ from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING
 
+from fairground import studies
 from fairground.comparison import Interval
 from fairground.records import RunRecord
 from fairground.reporting import Method, ResultTable, RunSet, SectionKey, clean, figures, heading, shorten, unit
 from fairground.reporting.drawing import Draw, Size, series_of, svg_for_page, write_figure
 from fairground.spec import is_share
 from fairground.spec.study_spec import Kind
-
-if TYPE_CHECKING:
-    from fairground.studies import Trial
 
 #: inches of a page's column
 WIDTH = 9.4
@@ -60,7 +57,7 @@ class FigureInputs:
         return clean(self.key[0])
 
     @property
-    def trials(self) -> Mapping[str, Sequence["Trial"]]:
+    def trials(self) -> Mapping[str, Sequence["studies.Trial"]]:
         return self.runs.trials.get(self.key, {})
 
     @property
@@ -91,7 +88,6 @@ class FigureInputs:
 
     @cached_property
     def methods(self) -> list[Method]:
-        """The methods with a finished run, best first."""
         return [row for row in self.table.rows if row.n_done]
 
     @property
@@ -134,10 +130,10 @@ class ReportFigure:
 
     @cached_property
     def numbers(self) -> tuple[tuple[str, ...], ...]:
-        texts = [
-            ["-" if x is None else f"{x:.2f}" if isinstance(x, float) else str(x) for x in row] for row in self.rows
-        ]
-        return tuple(map(tuple, texts))
+        def text(x: str | float | None) -> str:
+            return "-" if x is None else f"{x:.2f}" if isinstance(x, float) else str(x)
+
+        return tuple(tuple(map(text, row)) for row in self.rows)
 
     def svg(self, anchor: str) -> str:
         description = shorten(clean(f"{self.title}. {self.sentence}"), 600)
@@ -159,10 +155,8 @@ def figures_of(inputs: FigureInputs, *, but: Collection[str] = ()) -> list[Repor
 
 
 def write_figures(inputs: FigureInputs, folder: Path, kind: str, *, prefix: str = "") -> list[Path]:
-    return [
-        write_figure(figure.draw, figure.size, folder / f"{prefix}{figure.name}.{kind}")
-        for figure in figures_of(inputs)
-    ]
+    found = figures_of(inputs)
+    return [write_figure(one.draw, one.size, folder / f"{prefix}{one.name}.{kind}") for one in found]
 
 
 def factor_of(metric: str) -> float:
@@ -179,7 +173,6 @@ def signed(found: Interval) -> str:
 
 
 def side_of(found: Interval) -> str:
-    """Return on which side of zero an interval is."""
     if found.low is None or found.high is None or found.low <= 0 <= found.high:
         return "not settled"
     return "higher" if found.low > 0 else "lower"

@@ -26,7 +26,6 @@ def show_interval(metric: str, interval: "comparison.Interval") -> str:
 
 
 def unit(metric: str) -> str:
-    """Return ' %' for shares and nothing for the rest."""
     return " %" if is_share(metric) else ""
 
 

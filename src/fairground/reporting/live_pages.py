@@ -51,18 +51,17 @@ def run_card(run: RunRecord | RunInProgress) -> dict[str, Any]:
     flat = {key: clean(value) for key, value in flatten(run.spec).items()}
     metric, fold = flat.get("evaluation.select_by", "map@r"), flat.get("split.fold")
     rows = run.epochs if isinstance(run, RunRecord) else run.rows
-    curve = [(row.epoch, row.validation[metric]) for row in rows if metric in row.validation]
-    state: str = "stopped"
+    curve = {row.epoch: row.validation[metric] for row in rows if metric in row.validation}
+    values, state = list(curve.values()), "stopped"
     if isinstance(run, RunRecord):
         state, seconds, failure = run.state, run.provenance.wall_seconds, run.failure or ""
         test, validation = run.score(metric), run.score(metric, "validation")
     else:
         state, seconds, failure = "running" if run.is_at_work else state, run.seconds, ""
-        test, validation = None, curve[-1][1] if curve else None
+        test, validation = None, values[-1] if values else None
     score = validation if test is None else test
     epoch, n_epochs = rows[-1].epoch if rows else 0, int(flat.get("training.epochs", "0"))
     is_going = state == "running" and epoch > 0
-    values = [value for _, value in curve]
     parts = [flat[part] for part in ("miner", "regulariser") if flat.get(part, "none") != "none"]
     return {
         "name": run.name,
@@ -87,16 +86,15 @@ def run_card(run: RunRecord | RunInProgress) -> dict[str, Any]:
     }
 
 
-def _places(curve: Sequence[tuple[int, float]], last: int) -> list[tuple[float, float]]:
+def _places(curve: Mapping[int, float], last: int) -> list[tuple[float, float]]:
     """Return the points of the SVG line of a curve; its full width is the `last` epoch planned."""
-    low, high = min((y for _, y in curve), default=0), max((y for _, y in curve), default=0)
+    low, high = min(curve.values(), default=0), max(curve.values(), default=0)
     width, height = _WIDTH - 2 * _EDGE, _HEIGHT - 2 * _EDGE
-    heights = [height / 2 if high == low else height * (y - low) / (high - low) for _, y in curve]
-    return [(_EDGE + width * x / last, _HEIGHT - _EDGE - y) for (x, _), y in zip(curve, heights, strict=True)]
+    heights = [height / 2 if high == low else height * (y - low) / (high - low) for y in curve.values()]
+    return [(_EDGE + width * x / last, _HEIGHT - _EDGE - y) for x, y in zip(curve, heights, strict=True)]
 
 
 def study_card(study: StudySpec, home: Path) -> dict[str, Any]:
-    """Return the progress of a study's search and of its final runs; `share` is of all its runs."""
     jobs = status_of(study, home=home)
     is_sealed = not any(job.is_selected for job in jobs)
     n_ended = sum(job.trials.get(state, 0) for job in jobs for state in ENDED)

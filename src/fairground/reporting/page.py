@@ -25,20 +25,8 @@ _GALLERY_BUDGET = 6_000_000
 #: runs listed under provenance; more would make the page slow to open
 MOST_LISTED = 1000
 
-#: names of an audit's numbers as they are shown
-_AUDIT_NAMES = {
-    "ratio": "largest/smallest",
-    "gini": "Gini",
-    "of_one_image": "classes of one image",
-    "shorter_side_smallest": "shorter side from",
-    "shorter_side_median": "median",
-    "longer_side_largest": "longer side up to",
-    "distinct_sizes": "different sizes",
-}
-
 
 def build_page(runs: RunSet, *, out: Path, **settings: Any) -> Path:
-    """Write the page and return its path; `settings` are those of `page_text`."""
     return write_page(page_text(runs, **settings), out)
 
 
@@ -54,31 +42,28 @@ def page_text(
         sections = sections_of(inputs_of(runs) if inputs is None else inputs)
         galleries, n_left_out = _run_galleries(sections, runs)
         over = _over_sections(sections)
+    rows = [row for section in sections for row in section["table"].rows]
     return render(
         "page.html",
         title=runs.title or f"{len(runs.records)} runs",
         live=live,
-        follows=clean(runs.study.follows) if runs.study else "",
-        differs=clean(runs.study.differs) if runs.study else "",
+        study=runs.study,
         sections=sections,
         run_galleries=galleries,
         n_left_out=n_left_out,
-        damaged=[clean(sentence) for sentence in damaged],
+        damaged=damaged,
         records=runs.records,
         most_listed=MOST_LISTED,
         labels={name: label for section in sections for name, label in section["labels"].items()},
         over=over,
         over_figures=[(figure, figure.svg("over")) for figure in (() if over is None else over.figures)],
         audits=audits,
-        counts=_counts(
-            runs.records, [row for section in sections for row in section["table"].rows], sections[0]["noun"]
-        ),
+        counts=_counts(runs.records, rows, sections[0]["noun"]),
         versions=_versions(runs.records),
     )
 
 
 def picture(runs: RunSet, out: Path) -> Path:
-    """Write scores and learning curves side by side into one PNG, SVG or PDF file."""
     scores, curves = score_panel(runs.table), curves_of(runs.table)
     keys = [(label, line.series) for label, line in curves.items()]
     draw = panels([scores, curve_panel(runs.table, curves)], keys=keys, kind="line", width_ratios=(1.15, 1))
@@ -86,7 +71,6 @@ def picture(runs: RunSet, out: Path) -> Path:
 
 
 def inputs_of(runs: RunSet) -> dict[SectionKey, FigureInputs]:
-    """Return the table and the runs of every section; unfair tables say so on every row."""
     sections = runs.sections().items()
     found = {key: FigureInputs(key=key, runs=some, table=some.table.shown()) for key, some in sections}
     for (data, protocol), inputs in found.items():
@@ -229,46 +213,22 @@ def _counts(records: Sequence[RunRecord], rows: Sequence[Method], noun: str) -> 
 
 
 def _versions(records: Sequence[RunRecord]) -> dict[str, str]:
-    every = (
-        {
-            "fairground": origin.fairground,
-            **origin.packages,
-            "machine": origin.hardware,
-            **({"device": origin.device_text} if origin.device_text else {}),
-            "threads per run": str(origin.threads),
-            "data fingerprint": origin.data_fingerprint,
-            "split fingerprint": origin.split_fingerprint,
-        }
-        for origin in (record.provenance for record in records if not record.is_imported)
-    )
-    found = grouped(dict.fromkeys(item for versions in every for item in versions.items()))
-    return {key: " / ".join(dict.fromkeys(shorten(value, 120) for value in values)) for key, values in found.items()}
+    every: dict[tuple[str, str], None] = {}
+    for origin in (record.provenance for record in records if not record.is_imported):
+        code = {"fairground": origin.fairground, **origin.packages}
+        where = {"machine": origin.hardware, "device": origin.device_text, "threads per run": str(origin.threads)}
+        prints = {"data fingerprint": origin.data_fingerprint, "split fingerprint": origin.split_fingerprint}
+        every |= dict.fromkeys([*code.items(), *where.items(), *prints.items()])
+    found = grouped((key, shorten(value, 120)) for key, value in every if value)
+    return {key: " / ".join(dict.fromkeys(values)) for key, values in found.items()}
 
 
 def read_audit(path: Path) -> dict[str, Any]:
-    """Return what the page shows of `fairground data check --json`: counts, failures that forbid conclusions, notes."""
+    """Return what `fairground data check --json` found, under the name of its file."""
     hint = f"{path} is not an audit: write one with `fairground data check --json`"
     try:
         data = read_json(path, error=DataError)
     except DataError as error:
         raise DataError(f"{hint} ({error})") from error
     require("n_images" in data, hint, DataError)
-    counts = {"images": str(data["n_images"]), "classes": str(data.get("n_classes", "?"))}
-    for name, parts in (data.get("parts") or {}).items():
-        counts[clean(str(name))] = f"{' / '.join(map(str, parts))} images / classes"
-    for key, word in (("class_sizes", "images per class"), ("image_sizes", "image sizes")):
-        if sizes := data.get(key):
-            shown = {name: f"{x:g}" if isinstance(x, int | float) else str(x) for name, x in sizes.items()}
-            counts[word] = ", ".join(f"{_AUDIT_NAMES.get(name, name)} {value}" for name, value in shown.items())
-    counts["unreadable"] = str(data.get("unreadable", "?"))
-    for key, word in (("duplicates", "exact copies"), ("near_duplicates", "near copies")):
-        if copies := data.get(key):
-            numbers = {name: value for name, value in copies.items() if isinstance(value, int)}
-            counts[word] = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in numbers.items())
-    if data.get("is_closed_set"):
-        counts["split"] = "closed set: the test classes were trained on"
-    return {
-        "title": clean(path.stem),
-        "counts": {name: shorten(text, 200) for name, text in counts.items()},
-        **{key: [shorten(str(text), 500) for text in data.get(key) or ()] for key in ("failures", "notes")},
-    }
+    return {"title": path.stem, **data}

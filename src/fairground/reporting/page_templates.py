@@ -101,11 +101,9 @@ def _environment() -> "Environment":
     made.trim_blocks = made.lstrip_blocks = True
 
     def breakable(name: str) -> Markup:
-        """Allow a line break after an underscore."""
         return Markup(escape(name).replace("_", Markup("_<wbr>")))
 
     def unbroken(sentence: str) -> str:
-        """Keep a number and its unit on one line."""
         return sentence.replace(" %", "\u00a0%").replace(" ± ", "\u00a0±\u00a0")
 
     def chip_dashes(series: int | None) -> str:

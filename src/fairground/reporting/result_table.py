@@ -9,18 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from fairground import comparison, studies
+from fairground import comparison, reporting, studies
 from fairground.comparison import LEVEL, Comparison, FairnessResult, GeneralityKind, Interval, check_fairness, seed_of
 from fairground.comparison.compare_values import compare_values
 from fairground.records import RunRecord, SplitName
 from fairground.reporting import Method, methods_of
 from fairground.spec import InputError, SeedProcedure, StudySpec, data_name, flatten, in_unit, nearest, require
-
-if TYPE_CHECKING:
-    from fairground.comparison import Wave
-    from fairground.reporting import ClassScores
 
 #: `best` the leader once it is settled against all, `equivalent` within the margin of the leader, `unsettled` the
 #: leader and what these runs cannot tell from it
@@ -56,7 +52,7 @@ class ResultTable:
     rows: tuple[Method, ...]
     comparisons: Mapping[str, Comparison]
     methods: tuple[Method, ...]
-    waves: "Wave | None" = None
+    waves: "comparison.Wave | None" = None
     imported: tuple[Method, ...] = ()
     study: StudySpec | None = None
 
@@ -71,7 +67,7 @@ class ResultTable:
         level: float = LEVEL,
         margin: float | None = None,
         over: GeneralityKind = "seeds",
-        classes: "ClassScores | None" = None,
+        classes: "reporting.ClassScores | None" = None,
         study: StudySpec | None = None,
     ) -> "ResultTable":
         """Make the table on the test split, or on validation while that is sealed.
@@ -179,11 +175,9 @@ class ResultTable:
         """Return the table to show: of runs that may not be compared, every row says so and none is marked as best."""
         if self.is_fair:
             return self
-        rows = []
-        for row in self.rows:
-            unmarked = {metric: replace(cell, mark="") for metric, cell in row.cells.items()}
-            rows.append(replace(row, label=UNFAIR + row.label, cells=unmarked))
-        return replace(self, rows=tuple(rows))
+        marked = [{metric: replace(cell, mark="") for metric, cell in row.cells.items()} for row in self.rows]
+        rows = zip(self.rows, marked, strict=True)
+        return replace(self, rows=tuple(replace(row, label=UNFAIR + row.label, cells=cells) for row, cells in rows))
 
     @property
     def has_epochs(self) -> bool:
@@ -239,10 +233,10 @@ class MethodComparer:
         level: float = LEVEL,
         margin: float | None = None,
         over: GeneralityKind = "seeds",
-        classes: "ClassScores | None" = None,
+        classes: "reporting.ClassScores | None" = None,
     ) -> None:
         self.methods, self.level, self.margin, self.over, self.classes = methods, level, margin, over, classes
-        self.wave: Wave | None = None
+        self.wave: comparison.Wave | None = None
         procedures = {record.seed_procedure for method in methods for record in method.records}
         self.procedure = procedures.pop() if len(procedures) == 1 and len(methods) > 1 else None
         if self.procedure is None:
@@ -280,9 +274,10 @@ class MethodComparer:
         return comparison.compare_in_waves(values, self.wave, margin=margin, higher_is_better=is_higher)
 
 
-def _wave(methods: Sequence[Method], values: Mapping[str, Mapping[int, float]], procedure: SeedProcedure) -> "Wave":
-    records = [record for method in methods for record in method.records]
-    if any("ensemble" in record.spec for record in records):
+def _wave(
+    methods: Sequence[Method], values: Mapping[str, Mapping[int, float]], procedure: SeedProcedure
+) -> "comparison.Wave":
+    if any("ensemble" in record.spec for method in methods for record in method.records):
         # Models are joined once the waves of their single ones are over: every look has been taken.
         plan = procedure.plan
         most = max((len(seeds) for seeds in values.values()), default=0)

@@ -8,19 +8,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean, pstdev
-from typing import TYPE_CHECKING
 
-from fairground import papers, reporting
+import numpy as np
+
+from fairground import papers, reporting, studies
 from fairground.comparison import join_folds, seed_of
 from fairground.records import RunFolder, RunRecord, SplitName, folder_names, grouped, one_of_each_spec
 from fairground.records.arrays import array_names, read_arrays
 from fairground.spec import DamageWarning, DataError, FairgroundError, StudySpec, data_name, differing, flatten
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from fairground.reporting import ResultTable, TableCell
-    from fairground.studies import Trial
 
 #: what a section of a page is about: the data set and the protocol
 SectionKey = tuple[str, str]
@@ -36,7 +31,7 @@ class RunSet:
 
     records: tuple[RunRecord, ...]
     folders: Mapping[str, RunFolder] = field(default_factory=dict)
-    trials: Mapping[SectionKey, Mapping[str, Sequence["Trial"]]] = field(default_factory=dict)
+    trials: Mapping[SectionKey, Mapping[str, Sequence["studies.Trial"]]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     metric: str | None = None
     title: str = ""
@@ -46,7 +41,6 @@ class RunSet:
     def in_home(
         cls, records: Iterable[RunRecord], home: Path, *, names: Mapping[str, str] | None = None, title: str = ""
     ) -> "RunSet":
-        """Return the records with the folders they have under `home`."""
         kept = tuple(records)
         # One listing: testing thousands of folders one by one is slow.
         there = folder_names(home)
@@ -65,7 +59,7 @@ class RunSet:
         return {key: replace(self, records=tuple(records)) for key, records in groups.items()}
 
     @cached_property
-    def table(self) -> "ResultTable":
+    def table(self) -> "reporting.ResultTable":
         """The table of all runs, folds averaged, under the names that methods have with their folds."""
         joined, before = join_folds(self.records), {record.name: record.method for record in self.records}
         known = {record.method: self.names.get(before.get(record.name, record.method)) for record in joined}
@@ -74,7 +68,6 @@ class RunSet:
 
 
 def section_key(record: RunRecord) -> SectionKey:
-    """Return the data set, by name, and the protocol of a run."""
     return data_name(record.spec.get("data", "?")), str(record.spec.get("protocol", "?"))
 
 
@@ -110,7 +103,7 @@ def leave_out(error: FairgroundError) -> None:
         found.append(sentence)
 
 
-def arrays_in(path: Path, names: Sequence[str]) -> "tuple[np.ndarray, ...] | None":
+def arrays_in(path: Path, names: Sequence[str]) -> tuple[np.ndarray, ...] | None:
     """Return arrays of a run's file; None where it lacks them, or is unreadable, which the page says."""
     try:
         if not path.is_file() or not set(names) <= set(array_names(path)):
@@ -131,7 +124,7 @@ class Method:
     records: tuple[RunRecord, ...]
     settings: Mapping[str, str]
     differences: Mapping[str, str]
-    cells: "Mapping[str, TableCell]" = field(default_factory=dict)
+    cells: "Mapping[str, reporting.TableCell]" = field(default_factory=dict)
 
     @cached_property
     def done(self) -> tuple[RunRecord, ...]:

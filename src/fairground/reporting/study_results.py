@@ -4,16 +4,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairground import reporting, studies
 from fairground.comparison import InputError, Interval, require, seed_of
 from fairground.records import RunRecord, Store, grouped
 from fairground.reporting import RunSet, SectionKey, section_key, table_formats, with_ensembles_apart
 from fairground.spec import StudySpec, canonical_json, declared_metric, load_study, study_names, without_fold
-
-if TYPE_CHECKING:
-    from fairground.studies import JobResult, Trial
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +28,7 @@ class StudyTable(RunSet):
         return f"{table_formats.folded(self.title, width)}\n{shown}{table_formats.folded(further, width)}"
 
 
-def tables_of(results: Sequence["JobResult"]) -> list[StudyTable]:
+def tables_of(results: Sequence["studies.JobResult"]) -> list[StudyTable]:
     """Return the tables of a study: for each data set separated and, where folds were joined, concatenated."""
     tables = []
     for label, some in grouped((result.job.data.label, result) for result in results).items():
@@ -51,10 +48,10 @@ def tables_of(results: Sequence["JobResult"]) -> list[StudyTable]:
 
 
 def results_text(
-    results: Sequence["JobResult"], *, home: Path, width: int | None = None, tables: Sequence[StudyTable] | None = None
+    results: Sequence["studies.JobResult"], tables: Sequence[StudyTable], *, home: Path, width: int | None = None
 ) -> str:
     """Return the tables of a study, its answer, what was selected, and warnings, in lines of at most `width` signs."""
-    lines = [found.text(width=width) for found in (tables_of(results) if tables is None else tables)]
+    lines = [found.text(width=width) for found in tables]
     runs = from_study(results, home=home, title="")
     is_answered = runs.study is not None and runs.study.kind != "ranking" and runs.records
     for (data, _), inputs in (reporting.inputs_of(runs) if is_answered else {}).items():
@@ -64,25 +61,19 @@ def results_text(
     return "\n".join(lines) + "\n"
 
 
-def results_plain(
-    results: Sequence["JobResult"], *, tables: Sequence[StudyTable] | None = None
-) -> list[dict[str, Any]]:
-    tables = tables_of(results) if tables is None else tables
+def results_plain(results: Sequence["studies.JobResult"], tables: Sequence[StudyTable]) -> list[dict[str, Any]]:
     found = []
     for result in results:
-        job = result.job
+        job, selected = result.job, result.selected
         scores = {
             "concatenated" if one.is_joined else "separated": {
-                metric: {key: getattr(cell.interval, key) for key in ("mean", "low", "high", "n")}
-                for metric, cell in row.cells.items()
-                if cell.interval is not None
+                metric: cell.interval.ends for metric, cell in row.cells.items() if cell.interval is not None
             }
             for one in tables
             for row in one.table.rows
             if one.data == job.data.label and row.label == job.method.label
         }
         ranges = job.ranges() if result.trials else {}
-        selected = result.selected
         found.append(
             {
                 "data": job.data.label,
@@ -101,7 +92,7 @@ def results_plain(
 
 
 def intervals_of(
-    measured: Sequence[tuple["JobResult", Mapping[str, Sequence[Mapping[str, float]]]]],
+    measured: Sequence[tuple["studies.JobResult", Mapping[str, Sequence[Mapping[str, float]]]]],
 ) -> dict[tuple[str, str], dict[str, Interval]]:
     """Return each job's intervals by way and metric, from the model of the tables and the scores of every repeat."""
     found: dict[tuple[str, str], dict[str, Interval]] = {}
@@ -109,16 +100,13 @@ def intervals_of(
         comparer = reporting.MethodComparer(table.table.methods)
         some = [(result, scores) for result, scores in measured if result.job.data.label == table.data]
         for way, metric in dict.fromkeys((w, m) for _, scores in some for w, each in scores.items() for m in each[0]):
-            values = {
-                result.job.method.label: {
-                    seed: one[metric]
-                    for seed, one in zip(dict.fromkeys(map(seed_of, result.runs)), scores[way], strict=False)
-                }
-                for result, scores in some
-            }
+            values = {}
+            for result, scores in some:
+                seeds = dict.fromkeys(map(seed_of, result.runs))
+                if by_seed := {seed: one[metric] for seed, one in zip(seeds, scores[way], strict=False)}:
+                    values[result.job.method.label] = by_seed
             declared = declared_metric(metric)
             is_higher = declared is None or declared.higher_is_better
-            values = {label: by_seed for label, by_seed in values.items() if by_seed}
             compared = comparer.compare(metric, values, is_higher=is_higher, is_planned=False)
             for result, _ in some:
                 if span := compared.estimates.get(result.job.method.label):
@@ -126,20 +114,14 @@ def intervals_of(
     return found
 
 
-def write_study_page(results: Sequence["JobResult"], *, title: str, home: Path, out: Path) -> Path | None:
-    """Write the page of a study and return its path; None when no final run has a record."""
-    runs = from_study(results, home=home, title=title)
-    return reporting.build_page(runs, out=out) if runs.records else None
-
-
-def from_study(results: Sequence["JobResult"], *, home: Path, title: str) -> RunSet:
+def from_study(results: Sequence["studies.JobResult"], *, home: Path, title: str) -> RunSet:
     """Return the final runs of a study under its methods' names, concatenated models too, with its searches."""
     records: list[RunRecord] = []
     names: dict[str, str] = {}
     for table in tables_of(results):
         names |= table.names
         records += with_ensembles_apart(table.records)
-    trials: dict[SectionKey, dict[str, Sequence[Trial]]] = {}
+    trials: dict[SectionKey, dict[str, Sequence[studies.Trial]]] = {}
     for result in results:
         if result.trials and result.runs:
             trials.setdefault(section_key(result.runs[0]), {})[result.job.method.label] = result.trials
@@ -147,7 +129,7 @@ def from_study(results: Sequence["JobResult"], *, home: Path, title: str) -> Run
     return replace(RunSet.in_home(records, home, names=names, title=title), trials=trials, study=study)
 
 
-def _separated(result: "JobResult") -> list[RunRecord]:
+def _separated(result: "studies.JobResult") -> list[RunRecord]:
     """Return the runs of every repeat; of a repeat that lost a fold only the unfinished runs."""
     n_folds = len(result.job.study.folds.used)
     kept: list[RunRecord] = []
@@ -157,9 +139,8 @@ def _separated(result: "JobResult") -> list[RunRecord]:
     return kept
 
 
-def _search_lines(result: "JobResult") -> list[str]:
-    label = result.job.label
-    lines = []
+def _search_lines(result: "studies.JobResult") -> list[str]:
+    label, lines = result.job.label, []
     if result.trials:
         states = {state: n for state, n in studies.counts(result.trials).items() if n}
         shown = "" if set(states) == {"done"} else f" ({', '.join(f'{n} {state}' for state, n in states.items())})"

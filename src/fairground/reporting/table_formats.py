@@ -20,11 +20,11 @@ def text(table: ResultTable, *, width: int | None = None) -> str:
 
 def _grid(table: ResultTable, escape: Callable[[str], str] = str) -> list[list[str]]:
     """Return the headings, then each method's name, number of runs and cells."""
-    grid = [[escape(name) for name in ("method", "n", *map(heading, table.metrics))]]
+    grid, is_latex = [[escape(name) for name in ("method", "n", *map(heading, table.metrics))]], escape is _escape_latex
     for row in (*table.rows, *table.imported):
         count = str(row.n_done) if row.n_done == row.n_runs else f"{row.n_done} of {row.n_runs}"
-        write = _latex_cell if escape is _escape_latex else _cell
-        grid.append([escape(row.label), count, *(write(metric, row.cells[metric]) for metric in table.metrics)])
+        cells = [_cell(metric, row.cells[metric], is_latex=is_latex) for metric in table.metrics]
+        grid.append([escape(row.label), count, *cells])
     return grid
 
 
@@ -96,7 +96,6 @@ def latex(table: ResultTable) -> str:
 
 
 def caption(table: ResultTable) -> str:
-    """Return what a reader must know to read the numbers of a table."""
     counts = sorted({row.n_done for row in table.rows if row.n_done})
     others = "Imported: numbers of others, as they give them; no verdict is made on them." if table.imported else ""
     if not counts:
@@ -112,7 +111,6 @@ def caption(table: ResultTable) -> str:
 
 
 def legend(table: ResultTable) -> str:
-    """Return what the marks of a table mean, as far as they occur."""
     metric = table.primary
     cells = [row.cells[metric] for row in table.rows if metric in row.cells]
     marks = {cell.mark for cell in cells}
@@ -135,18 +133,15 @@ def legend(table: ResultTable) -> str:
     return " ".join([f"Marks are for {heading(metric)}{corrected}:", *found])
 
 
-def _cell(metric: str, cell: TableCell) -> str:
+def _cell(metric: str, cell: TableCell, *, is_latex: bool) -> str:
     if cell.interval is None:
-        return "-"
-    return f"{show_interval(metric, cell.interval)} {MARKS[cell.mark]}".rstrip()
-
-
-def _latex_cell(metric: str, cell: TableCell) -> str:
-    if cell.interval is None:
-        return "--"
-    number = show_interval(metric, cell.interval).replace("±", r"\pm")
-    inner = rf"\mathbf{{{number}}}" if cell.mark == "best" else number
-    return f"${inner}$" + LATEX_MARKS[cell.mark]
+        return "--" if is_latex else "-"
+    number = show_interval(metric, cell.interval)
+    if not is_latex:
+        return f"{number} {MARKS[cell.mark]}".rstrip()
+    number = number.replace("±", r"\pm")
+    bold = rf"\mathbf{{{number}}}" if cell.mark == "best" else number
+    return f"${bold}${LATEX_MARKS[cell.mark]}"
 
 
 def _escape_markdown(label: str) -> str:
@@ -162,3 +157,6 @@ def _escape_latex(label: str) -> str:
 def _disarm(label: str) -> str:
     """Keep a spreadsheet from running a label as a formula."""
     return f"'{label}" if label.startswith(("=", "+", "-", "@")) else label
+
+
+FORMATS: dict[str, Callable[[ResultTable], str]] = {"text": text, "md": markdown, "tex": latex, "csv": csv_text}

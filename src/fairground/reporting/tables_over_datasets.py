@@ -2,16 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from fairground import reporting
 from fairground.comparison import LEVEL, OverDatasets
 from fairground.comparison.over_datasets import over_datasets
 from fairground.reporting import ResultTable, heading, indented, plain_pair, sentence, shorten, show, unit, values_file
 from fairground.reporting.table_formats import text_table
 from fairground.spec import goodness, in_unit, require
-
-if TYPE_CHECKING:
-    from fairground.reporting.figure import ReportFigure
 
 
 class OverTables(NamedTuple):
@@ -42,8 +40,7 @@ class OverTables(NamedTuple):
         return [sentence(pair, self.metric) for pair in self.found.improvement.pairs]
 
     @property
-    def figures(self) -> list["ReportFigure"]:
-        """The critical-difference diagram, of three methods or more, and the performance profiles."""
+    def figures(self) -> list["reporting.ReportFigure"]:
         from fairground.reporting.figures import scores_and_ranks
 
         means = {

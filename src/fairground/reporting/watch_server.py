@@ -37,7 +37,6 @@ class WatchServer(ThreadingHTTPServer):
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine can reach the server."""
         return ipaddress.ip_address(str(self.server_address[0]).partition("%")[0]).is_loopback
 
     def knows(self, header: str) -> bool:
@@ -74,16 +73,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, status: HTTPStatus, text: str, *, kind: str = "text/plain") -> None:
         body = text.encode("utf-8", "replace")
         self.send_response(status)
-        for name, value in {
-            "Content-Type": f"{kind}; charset=utf-8",
-            "Content-Length": str(len(body)),
-            "ETag": f'"{hashlib.sha256(body).hexdigest()[:16]}"',
-            "Cache-Control": "no-store",
-            "X-Content-Type-Options": "nosniff",
-            "X-Frame-Options": "DENY",
-            "Referrer-Policy": "no-referrer",
-        }.items():
-            self.send_header(name, value)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("ETag", f'"{hashlib.sha256(body).hexdigest()[:16]}"')
+        self.send_header("Cache-Control", "no-store")
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)

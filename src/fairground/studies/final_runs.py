@@ -20,7 +20,6 @@ class FinalRuns(NamedTuple):
 
     @property
     def procedures(self) -> dict[str, Any]:
-        """How settings and seeds are found, for requests and records."""
         return {"search": self.job.search_procedure(), "seed_procedure": self.job.study.seed_procedure}
 
     def request(self, seeds: Collection[int]) -> "Requests[list[RunRecord]]":

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 def search(job: StudyJob, trial_store: TrialStore) -> "Requests[list[Trial]]":
-    """Request the runs of all trials of a job, wave by wave, and return the trials."""
     n_trials, plan = job.n_trials(), job.study.search
     for start in range(0, n_trials, plan.wave):
         trials = trial_store.trials(job.label)

@@ -51,7 +51,6 @@ class StudyPlan:
 
     @property
     def n_search(self) -> int:
-        """How many trainings the search takes at most; pruning saves some."""
         return sum(row.n_search for row in self.rows)
 
     @property

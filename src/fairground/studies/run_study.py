@@ -111,7 +111,6 @@ class _StoredStudy:
             self.waves = waves_of(self.finals.values(), {name: self.store.get(name) for name in over})
 
     def seeds(self, job: StudyJob) -> Sequence[int]:
-        """Return the seeds that a job was given so far."""
         plan, wave = job.study.until_settled, self.waves.get(job.data.label)
         first = job.study.repeat_seeds if plan is None else job.study.repeat_seeds[: plan.first]
         return first if wave is None else wave.given.get(job.method.label, first)
@@ -173,7 +172,6 @@ class StudyFailures(NamedTuple):
         return 1 if self.n_done == 0 else 3 if self.reasons else 0
 
     def sentence(self) -> str:
-        """Say how many failed and why; nothing where none did."""
         if self.exit_code == 0:
             return ""
         if not self.reasons:

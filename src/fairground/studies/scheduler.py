@@ -52,8 +52,6 @@ class Scheduler:
         self._locks: dict[str, ExitStack] = {}
 
     def run_specs(self, specs: Sequence[RunSpec]) -> list[RunRecord]:
-        """Return the record of every distinct spec, in the order of the specs."""
-
         def request_once() -> "Requests[list[RunRecord]]":
             return list((yield Request(specs=specs)).values())
 

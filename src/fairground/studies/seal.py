@@ -27,11 +27,9 @@ class Seal:
         return None if event is None else {job: Selected(**one) for job, one in json.loads(event.detail).items()}
 
     def begin_again(self, why: str) -> None:
-        """Let settings be selected again, because data or code changed."""
         self._store.note_event(AGAIN, self._name, why)
 
     def _selected(self) -> Event | None:
-        """Return the first selection since the study was last begun."""
         events = self._store.events(run=self._name)
         begun = max((place for place, event in enumerate(events) if event.kind == AGAIN), default=0)
         return next((event for event in events[begun:] if event.kind == SELECTED), None)
@@ -59,7 +57,6 @@ class Seal:
         return {(seed, fold): job.spec(seed=seed, fold=fold, settings=settings, test=True) for seed, fold in runs}
 
     def note_opening(self, what: str) -> None:
-        """Write down, once, that the test split is opened."""
         if what not in {event.detail for event in self.openings()}:
             self._store.note_event(OPENED, self._name, what)
 

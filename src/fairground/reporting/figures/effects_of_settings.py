@@ -68,7 +68,6 @@ def _owner(keys: Sequence[str], inputs: FigureInputs) -> str:
 
 
 def distributions_of(inputs: FigureInputs) -> dict[str, dict[str, np.ndarray]]:
-    """Return the relative performances at each level of every factor."""
     found: dict[str, dict[str, np.ndarray]] = {}
     split, directions = inputs.table.split, inputs.table.higher_is_better
     for factor, (levels, _) in factors_of(inputs).items():

@@ -258,7 +258,6 @@ def performance_profiles(found: over_datasets.OverDatasets, *, metric: str) -> R
     panel = Panel(items=lines, x=axis_of(metric), y="runs above it, %", y_range=(0, 103))
 
     def reached(profile: Sequence[float], share: float) -> float:
-        """Return the highest score that at least this share of runs is above."""
         return max((score for score, above in zip(scores, profile, strict=True) if above >= share), default=scores[0])
 
     return ReportFigure(

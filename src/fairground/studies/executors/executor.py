@@ -76,7 +76,6 @@ class Executor:
         yield from self.finished()
 
     def close(self) -> None:
-        """Interrupt what still runs and release what the executor holds."""
         self._under_way.clear()
         self._waiting.clear()
 

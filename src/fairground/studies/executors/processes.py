@@ -38,7 +38,6 @@ class ProcessExecutor(WorkerExecutor):
             self.capacity = min(self.capacity, n * len(groups))
 
     def close(self) -> None:
-        """Interrupt the jobs under way, give them their grace, and end every worker."""
         super().close()
         workers: list[_Worker] = [*self._running, *self._idle]
         for worker in workers:
@@ -128,7 +127,6 @@ class _Worker:
 
 
 def serve() -> None:
-    """Perform the jobs that come through the input and send back events and outcomes, until the input ends."""
     # Set even if inherited as ignored, as in the background: jobs here must be interruptible all the same.
     signal.signal(signal.SIGINT, _interrupt)
     replies = Connection(os.dup(1), readable=False)

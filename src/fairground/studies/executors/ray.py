@@ -54,7 +54,6 @@ class RayExecutor(WorkerExecutor):
         self._had_room = time.monotonic()
 
     def close(self) -> None:
-        """Interrupt the jobs under way and leave the cluster, which stays up."""
         super().close()
         late = running = list(self._running)
         self._running.clear()
