@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple
 from fairground.comparison.comparison_result import LEVEL, Interval, t_interval
 from fairground.papers.expected_runs import Mismatch, ensemble_protocol, expected_runs, mismatches, table_of
 from fairground.papers.published_numbers import SPREADS, PublishedRow, printed_elsewhere, published_rows
-from fairground.records import RunRecord, grouped
+from fairground.records import RunRecord, grouped, one_of_each_spec
 from fairground.spec import hash_of, without_fold
 
 Outcome = Literal["reproduced", "contradicted", "differs", "not comparable"]
@@ -194,7 +194,8 @@ def _not_comparable(row: PublishedRow, why: str, **intervals: Interval | None) -
 def repeats_of(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
     """Group our own runs that differ in nothing but seed and fold, in the order of first appearance."""
     ours = [record for record in records if not record.is_imported]
-    return list(grouped((hash_of(without_fold(one.spec) | {"seed": 0}), one) for one in ours).values())
+    keys = {one.text_without_seed: hash_of(without_fold(one.spec) | {"seed": 0}) for one in one_of_each_spec(ours)}
+    return list(grouped((keys[one.text_without_seed], one) for one in ours).values())
 
 
 def obstacles(records: Sequence[RunRecord], row: PublishedRow) -> Iterator[Obstacle]:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from fairground import spec as specs
 from fairground.files import parse_json, read_with_digest
-from fairground.spec import StoreError, canonical_json, declared_metric, require, text_without_seed, to_plain
+from fairground.spec import StoreError, canonical_json, declared_metric, text_without_seed, to_plain
 
 RECORD_VERSION = 4
 State = Literal["done", "diverged", "failed"]
@@ -152,7 +152,8 @@ class RunRecord:
             "a finished run needs scores": self.state != "done" or len(self.scores) > 0,
         }
         for complaint, is_fine in checks.items():
-            require(is_fine, f"record {self.name}: {complaint}", StoreError)
+            if not is_fine:
+                raise StoreError(f"record {self.name}: {complaint}")
         for score in self.scores:
             metric = None if score.split == "train" else declared_metric(score.metric)
             if metric is not None and not metric.allows(score.value):

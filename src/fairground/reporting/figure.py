@@ -83,8 +83,8 @@ class FigureInputs:
 
     @cached_property
     def analysed(self) -> dict[str, Path]:
-        """The files with curves of the training split, by run; asking the disk once matters where runs are many."""
-        return {name: path for name, folder in self.runs.folders.items() if (path := folder.analyses).is_file()}
+        """The files with curves of the training split, by run."""
+        return self.runs.files("analyses.npz")
 
     @cached_property
     def methods(self) -> list[Method]:

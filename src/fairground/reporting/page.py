@@ -176,7 +176,7 @@ def _over_sections(sections: Sequence[Mapping[str, Any]]) -> OverTables | None:
 
 def _run_galleries(sections: Sequence[Mapping[str, Any]], runs: RunSet) -> tuple[list[dict[str, Any]], int]:
     """Return the gallery of each method's first run that has one, best method first, as far as the page stays light."""
-    galleries = {name: folder.gallery for name, folder in runs.folders.items() if folder.gallery.is_file()}
+    galleries = runs.files("gallery.npz")
     shown: list[dict[str, Any]] = []
     left_out, weight = 0, 0
     for row in (row for section in sections for row in section["table"].rows):

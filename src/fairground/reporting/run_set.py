@@ -1,5 +1,6 @@
 """The runs of a report: records, folders and searches, divided into sections of a page and into methods with names."""
 
+import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -57,6 +58,11 @@ class RunSet:
                 for other in own:
                     groups[other] += some
         return {key: replace(self, records=tuple(records)) for key, records in groups.items()}
+
+    def files(self, kind: str) -> dict[str, Path]:
+        """Return the files of one kind that runs left; a `Path` for each would take longer than asking the disk."""
+        paths = {name: f"{folder.root}/runs/{name}/{kind}" for name, folder in self.folders.items()}
+        return {name: Path(path) for name, path in paths.items() if os.path.isfile(path)}  # noqa: PTH113
 
     @cached_property
     def table(self) -> "reporting.ResultTable":

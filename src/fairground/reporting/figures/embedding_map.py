@@ -55,9 +55,9 @@ class EmbeddingMap(NamedTuple):
 
 def maps_of(inputs: FigureInputs) -> list[EmbeddingMap]:
     """Return the map of the first run of each leading method that kept its embeddings."""
-    folders = inputs.runs.folders
+    kept, folders = inputs.runs.files("embeddings.npz"), inputs.runs.folders
     first = (
-        next(filter(None, (_map(method.label, folders[run.name]) for run in method.done if run.name in folders)), None)
+        next(filter(None, (_map(method.label, folders[run.name]) for run in method.done if run.name in kept)), None)
         for method in inputs.methods
     )
     return list(islice(filter(None, first), _MOST_MAPS))
