@@ -1,4 +1,3 @@
-import dataclasses
 import math
 
 import pytest
@@ -134,7 +133,7 @@ def test_a_network_without_training_is_allowed_half_a_point() -> None:
 
 
 def test_a_spread_of_zero_is_not_believed() -> None:
-    row = dataclasses.replace(ROTH, spread=0.0)
+    row = ROTH._replace(spread=0.0)
     assert "printed spread of 0" in verdict_on_values([0.62, 0.63], row).sentence
 
 
