@@ -14,14 +14,17 @@ N_CLASSES, DIMENSION = 6, 5
 NAMES = list(list_room("losses"))
 
 
+DECOUPLED = {"decoupled": True, "decoupled_sigma": 0.5}
 #: settings that take another path only together
 COMBINED = {
+    "adaface": [{"rate": 1.0, "concentration": 0.0}],
     "angular": [
         {"alpha": 85.0, "npair_weight": 1.0, "angular_weight": 2.0, "norm_weight": 0.005},
         {"positives": "one_random", "npair_weight": 0.5, "normalise": True},
     ],
     "arc_face": [{"clamp_min": 0.0, "fallback": False}],
     "circle": [{"margin": -0.2, "gamma": 512}],
+    "elasticface": [{"form": "cos", "margin": 0.35, "sorted_margins": True}],
     "generalised_lifted_structure": [
         {"normalise": True, "reduction": "sum", "norm_weight": 0.1, "norm_power": 2},
         {"norm_weight": 0.1},
@@ -33,10 +36,17 @@ COMBINED = {
     ],
     "hist": [{"hidden": 7, "tau": 2.0}, {"hypergraph_weight": 0.0}],
     "histogram": [{"nodes": 11, "roth_code": True}],
+    "magface": [{"low_norm": 0.5, "high_norm": 3.0}],
     "margin": [
         {"count": "tuples", "beta_weight": 0.3},
         {"beta_kind": "per_class", "beta": 0.9, "beta_weight": 0.1},
         {"learn_beta": False, "margin": 0.5},
+    ],
+    "matryoshka": [
+        {"dimensions": [2, 5]},
+        {"dimensions": [4, 2], "weights": [1.0, 0.5], "class_weights": "own", "loss": "proxy_anchor"},
+        {"dimensions": [5, 3], "loss": "soft_triple", "settings": {"n_centres": 2}},
+        {"dimensions": [5, 3], "loss": "margin"},
     ],
     "multi_similarity": [
         {"epsilon": 0.1, "empty": "survivors"},
@@ -45,7 +55,7 @@ COMBINED = {
     ],
     "n_pair": [{"norm_weight": 0.0}, {"norm_weight": 0.0, "normalise": True}],
     "nca": [{"scale": 100}],
-    "nt_xent": [{"temperature": 0.01, "log_floor": "tiny"}, {"log_floor": 0.1}],
+    "nt_xent": [{"temperature": 0.01, "log_floor": "tiny"}, {"log_floor": 0.1}, DECOUPLED],
     "pairwise_cross_entropy": [{"distance": "poincare", "epsilon": 0.0}, {"distance": "poincare", "longest": 100.0}],
     "proxy_nca": [{"positive_in_denominator": False, "power": 1}],
     "quadruplet": [
@@ -58,14 +68,16 @@ COMBINED = {
         {"embedding_dim": 1, "branches": (2, 1), "feature_weight": 3.0, "feature_start": 0},
         {"loss": "triplet", "miner": "semihard"},
     ],
+    "sigmoid_pairs": [{"bias": -10.0, "balanced": True}],
     "snr": [
         {"positive_margin": 0.3, "negative_margin": 0.8, "reduction": "mean_all", "zero_mean_weight": 0.1},
         {"form": "triplet", "zero_mean_weight": 0.005},
         {"form": "triplet", "reduction": "mean_all"},
     ],
-    "sup_con": [{"temperature": 0.01}],
+    "sup_con": [{"temperature": 0.01}, DECOUPLED],
     "triplet": [{"power": 2, "reduction": "mean_all"}, {"smooth": True, "power": 2}, {"smooth": True, "swap": True}],
     "tuplet_margin": [{"scale": 1, "margin": 30}],
+    "unified_cross_entropy": [{"scale": 2.0, "clamp_exponents": True, "bias": 1.0}],
 }
 
 

@@ -14,11 +14,11 @@ from tests.contracts.losses import NAMES, batch, build, built_variants, random_b
 
 each_loss = pytest.mark.parametrize("name", NAMES)
 #: these hold some weights constant in their gradient by definition: theirs is not that of their value
-GRADIENT_OF_ITS_OWN = ("circle", "ranked_list", "self_distillation")
-#: the queue of the memory changes from call to call, and the size of its pool with it
-HAS_STATE = ("cross_batch_memory",)
+GRADIENT_OF_ITS_OWN = ("adaface", "adasp", "circle", "ranked_list", "self_distillation")
+#: the queue of the memory changes from call to call, and the size of its pool with it; so do running norms
+HAS_STATE = ("adaface", "cross_batch_memory")
 #: settings that no kernel has
-FORMULA_ALONE = {"fourth", "pairing", "query_in_ranking", "self_positive_bug"}
+FORMULA_ALONE = {"decoupled", "fourth", "pairing", "query_in_ranking", "self_positive_bug"}
 LEARNABLE = [name for name in NAMES if find("losses", name).is_learnable]
 
 
@@ -204,7 +204,11 @@ def test_truth_values_are_labels(name):
     assert torch.equal(ours, theirs)
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if find("losses", n).on_sphere and n != "sphere_face"])
+#: the length of an embedding is part of these
+SEES_LENGTHS = ("adaface", "magface", "sphere_face")
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if find("losses", n).on_sphere and n not in SEES_LENGTHS])
 def test_embeddings_too_long_to_be_squared_keep_their_direction(name):
     embeddings, labels = batch(8, dtype=torch.float32, n_classes=3)
     for value in (lambda loss, x: loss(x, labels, generator=seeded()), lambda loss, x: formula(loss, x, labels)):

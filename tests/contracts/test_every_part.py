@@ -61,6 +61,8 @@ OUT_OF_RANGE = [
     ("regularisers", "embedding_norm", {}, {"weight": -1, "power": 3}),
     ("regularisers", "manifold_mixup", {}, {"alpha": 0, "deepest": -1}),
     ("regularisers", "soft_triple_centres", {}, {"weight": -1, "divisor": "both"}),
+    ("regularisers", "threshold_consistent_margin", {}, {"positive_margin": 2, "negative_margin": -2}),
+    ("regularisers", "threshold_consistent_margin", {}, {"positive_weight": -1, "negative_weight": -1}),
     ("regularisers", "zero_mean", {}, {"weight": -1}),
     ("samplers", "d2_coreset", SPLIT, {"spread": -1.0}),
     ("samplers", "distance_distribution", SPLIT, {"candidates": 0, "bins": 1, "cost": "emd", "pool": 39}),

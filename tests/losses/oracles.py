@@ -149,18 +149,64 @@ def n_pair(tuples, *, normalise=False, positives="all", norm_weight=0.0, norm_po
     return mean(terms) + norm_weight * mean([length**norm_power for length in LENGTHS])
 
 
-def nt_xent(tuples, *, temperature):
+def _decoupled(tuples, temperature, sigma):
+    """Return the terms of (a, p) whose anchor has negatives."""
+    usual = mean([exp(S[a][p] / sigma) for a, p in tuples.positive]) if sigma else 0.0
+    return {
+        (a, p): log(sum(exp(S[a][n] / temperature) for n in tuples.far(a)))
+        - (2 - exp(S[a][p] / sigma) / usual if sigma else 1) * S[a][p] / temperature
+        for a, p in tuples.positive
+        if tuples.far(a)
+    }
+
+
+def nt_xent(tuples, *, temperature, decoupled=False, decoupled_sigma=None):
+    if decoupled:
+        terms = _decoupled(tuples, temperature, decoupled_sigma)
+        return mean([terms[pair] for pair in tuples.positive if pair in terms])
     return mean(
         [log(1 + sum(exp((S[a][n] - S[a][p]) / temperature) for n in tuples.far(a))) for a, p in tuples.positive]
     )
 
 
-def sup_con(tuples, *, temperature):
+def sup_con(tuples, *, temperature, decoupled=False, decoupled_sigma=None):
+    if decoupled:
+        tuples.positive = sorted(set(tuples.positive))
+        terms = _decoupled(tuples, temperature, decoupled_sigma)
+        anchors = {a for a, _ in terms}
+        return mean([mean([terms[a, p] for p in tuples.near(a)]) for a in anchors])
     terms = []
     for a in EVERY if tuples.negative else ():
         everyone = sum(exp(S[a][k] / temperature) for k in tuples.near(a) + tuples.far(a))
         terms.append(mean([-log(exp(S[a][p] / temperature) / everyone) for p in tuples.near(a)]))
     return mean_nonzero(terms)
+
+
+def sigmoid_pairs(tuples, *, scale, bias=None, balanced=False):
+    if bias is None:
+        bias = log(max(1, len(tuples.positive)) / max(1, len(tuples.negative)))
+    total = 0.0
+    for pairs, sign in ((tuples.positive, -1), (tuples.negative, 1)):
+        for a, j in pairs:
+            share = sum(anchor == a for anchor, _ in pairs) if balanced else 1
+            total += log1p(exp(sign * (scale * S[a][j] + bias))) / share
+    return total / 8
+
+
+def adasp(tuples, *, temperature, positive="adaptive"):
+    terms = []
+    for c in sorted(set(tuples.labels)):
+        own = [i for i in EVERY if tuples.labels[i] == c]
+        sums = [sum(exp(-S[i][j] / temperature) for j in own) for i in own]
+        hardest, least_hard = -log(sum(sums)), log(sum(1 / one for one in sums))
+        weight = {"hardest": 1.0, "least_hard": 0.0}.get(positive)
+        if weight is None:
+            low, high = temperature * hardest, temperature * least_hard
+            weight = 2 * low * high / (low + high) if low > 0 else 0.0
+        sparse = weight * hardest + (1 - weight) * least_hard
+        others = sum(exp(S[i][j] / temperature) for i in own for j in EVERY if j not in own)
+        terms += [log1p(others / exp(sparse))] if len(own) > 1 else []
+    return mean(terms)
 
 
 def nca(tuples, *, scale):
@@ -414,6 +460,33 @@ def normalised_softmax(x, y, *, temperature):
 
 def cos_face(x, y, *, margin, scale):
     return _cross_entropy([scale * (cosine(x, w) - margin * (c == y)) for c, w in enumerate(PROXIES)], y)
+
+
+def unified_cross_entropy(x, y, *, margin, scale, bias, negative_weight):
+    cosines = [cosine(x, w) for w in PROXIES]
+    others = sum(log1p(exp(scale * s - bias)) for c, s in enumerate(cosines) if c != y)
+    return log1p(exp(bias - scale * (cosines[y] - margin))) + negative_weight * others
+
+
+def adaface(x, y, *, margin, concentration, scale, rate):
+    length = sqrt(sum(v * v for v in x.tolist()))
+    average = mean(LENGTHS)
+    deviation = sqrt(sum((other - average) ** 2 for other in LENGTHS) / 7)
+    average, deviation = 20 + rate * (average - 20), 100 + rate * (deviation - 100)
+    h = max(-1.0, min(1.0, concentration * (length - average) / (deviation + 1e-3)))
+    logits = [scale * cosine(x, w) for w in PROXIES]
+    theta = max(1e-3, min(pi - 1e-3, acos(cosine(x, PROXIES[y])) - margin * h))
+    logits[y] = scale * (cos(theta) - margin * (1 + h))
+    return _cross_entropy(logits, y)
+
+
+def magface(x, y, *, low_norm, high_norm, low_margin, high_margin, scale, norm_weight):
+    length = max(low_norm, min(high_norm, sqrt(sum(v * v for v in x.tolist()))))
+    margin = low_margin + (high_margin - low_margin) * (length - low_norm) / (high_norm - low_norm)
+    logits = [scale * cosine(x, w) for w in PROXIES]
+    own = cosine(x, PROXIES[y])
+    logits[y] = scale * (cos(acos(own) + margin) if own > 0 else own)
+    return _cross_entropy(logits, y) + norm_weight * (length / high_norm**2 + 1 / length)
 
 
 def arc_face(x, y, *, margin, scale, fallback=True):

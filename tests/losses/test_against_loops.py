@@ -17,7 +17,9 @@ def every(**choices):
 
 
 REDUCTIONS = ("mean_nz", "mean_all")
+SIGMAS = {"decoupled": True, "decoupled_sigma": (None, 0.4)}
 ON_TUPLES = {
+    "adasp": every(temperature=(0.3, 2.0), positive=("adaptive", "hardest", "least_hard")),
     "angular": every(alpha=(30.0, 50.0)),
     "circle": every(margin=(0.4, -0.5), gamma=9.0),
     "contrastive": every(positive_margin=(0.9, -0.2), negative_margin=1.3, reduction=REDUCTIONS),
@@ -39,7 +41,7 @@ ON_TUPLES = {
         *every(norm_weight=0.3, norm_power=(1, 2)),
     ],
     "nca": every(scale=(0.3, 4.0)),
-    "nt_xent": every(temperature=0.3),
+    "nt_xent": [*every(temperature=0.3), *every(temperature=0.3, **SIGMAS)],
     "pairwise_cross_entropy": [
         *every(distance=("cosine", "poincare"), temperature=(0.1, 1.3), reduction=("mean", "sum")),
         *every(distance="poincare", temperature=0.2, reduction="sum", curvature=2.0, longest=0.7, epsilon=(0.0, 1e-3)),
@@ -51,11 +53,12 @@ ON_TUPLES = {
     ],
     "recall_at_k": every(rank_temperature=0.05, count_temperature=(1.0, 4.0), query_in_ranking=(False, True)),
     "smooth_ap": every(temperature=(0.01, 0.2), query_in_ranking=(False, True)),
+    "sigmoid_pairs": every(scale=4.0, bias=(None, -2.0), balanced=(False, True)),
     "snr": [
         *every(positive_margin=0.5, negative_margin=1.5, reduction=REDUCTIONS, zero_mean_weight=(0.0, 0.3)),
         *every(form="triplet", reduction=REDUCTIONS, zero_mean_weight=(0.0, 0.3)),
     ],
-    "sup_con": every(temperature=0.3),
+    "sup_con": [*every(temperature=0.3), *every(temperature=0.3, **SIGMAS)],
     "triplet": [
         *every(margin=0.3, power=(1, 2), reduction=REDUCTIONS, swap=(False, True)),
         *every(margin=0.3, power=(1, 2), smooth=True, swap=(False, True)),
@@ -116,16 +119,20 @@ def test_every_class_of_anchors_has_its_own_border_in_the_margin_loss(count):
     assert loss(X, F8).item() == pytest.approx(expected, abs=1e-12)
 
 
+NORMS = {"low_norm": 1.4, "high_norm": 1.7}
 WITH_CLASS_VECTORS = {
+    "adaface": every(margin=(0.2, 0.9), concentration=(0.3, 5.0), scale=3, rate=(1.0, 0.1)),
     "arc_face": every(margin=(0.0, 0.5, 1.4), scale=3, fallback=(True, False)),
     "centre": every(weight=0.2),
     "cos_face": every(margin=0.4, scale=5),
+    "magface": every(**NORMS, low_margin=0.2, high_margin=1.3, scale=3, norm_weight=0.7),
     "normalised_softmax": every(temperature=0.3),
     "proxy_nca": every(scale=4, positive_in_denominator=(True, False), power=(1, 2)),
     "proxy_nca_pp": every(temperature=0.2),
     "soft_triple": every(n_centres=2, scale=5, gamma=0.3, margin=0.2, reg_weight=0.7),
     "sphere_face": every(margin=(1, 2, 3, 4), scale=0.7, cosine_weight=(0, 0.5, 5)),
     "sub_centre_arc_face": every(n_centres=2, margin=0.5, scale=6),
+    "unified_cross_entropy": every(margin=0.3, scale=6, bias=1.5, negative_weight=(1.0, 0.2)),
 }
 
 

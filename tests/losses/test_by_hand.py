@@ -1,6 +1,6 @@
 """One value of every loss that a reader can check with a pencil."""
 
-from math import cos, exp, log, radians, sqrt
+from math import cos, exp, log, pi, radians, sqrt
 
 import pytest
 import torch
@@ -25,6 +25,8 @@ NORTH_EAST = ([[1, 0], [0, 1]], [0, 0])
 CIRCLE = (on_circle(0, 10, -20, 30, 100, 150), [0, 0, 1, 0, 2, 3])
 #: to a negative at 150 degrees, with a positive at 45 and a scale of 4
 OPPOSITE = exp(4 * (cos(radians(150)) - cos(radians(45))))
+#: at a temperature of one half the hardest positive counts H = 1 - log(4) / 2 and the least hard E = 1
+SPARSE = 2 * (1 - log(4) / 2) / (2 - log(4) / 2)
 LINE = ([[0], [1], [3], [4]], [0, 0, 1, 1])
 BORDERS = {"positive_margin": 1, "negative_margin": 1.8}
 CASES = [
@@ -52,6 +54,24 @@ CASES = [
     ("n_pair", {"positives": "one_per_class"}, AXES, (log(1 + exp(-2)) + log(1 + exp(-3))) / 2),
     ("nt_xent", {"temperature": 0.5}, AXES, log(1 + 2 * exp(-1 / 0.5))),
     ("sup_con", {"temperature": 0.5}, AXES, -log(exp(2) / (exp(2) + 2))),
+    # Two negatives at 0, the positive at 1 / T = 2; all positives are alike, so that their weight is 2 - 1.
+    ("nt_xent", {"temperature": 0.5, "decoupled": True}, AXES, log(2) - 2),
+    ("sup_con", {"temperature": 0.5, "decoupled": True, "decoupled_sigma": 0.1}, AXES, log(2) - 2),
+    # One class with positives at cosine 1, one with positives at 0: e^1 and e^0 among their mean.
+    (
+        *("nt_xent", {"temperature": 1.0, "decoupled": True, "decoupled_sigma": 1.0}),
+        ([[1, 0, 0], [2, 0, 0], [0, 1, 0], [0, 0, 1]], [0, 0, 1, 1]),
+        log(2) - (2 - 2 * exp(1) / (exp(1) + 1)) / 2,
+    ),
+    # From every anchor one positive at 1 and two negatives at 0; their odds are 1 : 2.
+    ("sigmoid_pairs", {"scale": 3.0, "bias": -1.0}, AXES, log(1 + exp(1 - 3)) + 2 * log(1 + exp(-1))),
+    ("sigmoid_pairs", {"scale": 3.0}, AXES, log(1 + 2 * exp(-3)) + 2 * log(1.5)),
+    ("sigmoid_pairs", {"scale": 3.0, "bias": -1.0, "balanced": True}, AXES, log(1 + exp(-2)) + log(1 + exp(-1))),
+    # Of a class, four cosines of 1: h = -log(4 / e), e = log(2 / (2 / e)); its four negatives have cosine 0.
+    ("adasp", {"temperature": 1.0, "positive": "hardest"}, AXES, log(1 + 4 * 4 / exp(1))),
+    ("adasp", {"temperature": 1.0, "positive": "least_hard"}, AXES, log(1 + 4 / exp(1))),
+    ("adasp", {"temperature": 1.0}, AXES, log(1 + 4 / exp(1))),
+    ("adasp", {"temperature": 0.5}, AXES, log(1 + 4 / exp(SPARSE * (2 - log(4)) + (1 - SPARSE) * 2))),
     ("nca", {"scale": 0.5}, AXES, -log(1 / (1 + 2 * exp(-0.5 * 2)))),
     # tan 45 degrees is 1: the exponent is 4 (0 + 0) - 4 * 1, for two negatives.
     ("angular", {"alpha": 45.0}, AXES, log(1 + 2 * exp(-4))),
@@ -126,6 +146,24 @@ WITH_CLASS_VECTORS = [
     ("normalised_softmax", {"temperature": 0.5}, {"weights": [[0, 0.1], [3, 0]]}, [2, 0], log(1 + exp(2))),
     # The own cosine 1 counts as 0.5: logits 1 and 0.
     ("cos_face", {"margin": 0.5, "scale": 2}, {"weights": EYE}, [3, 0], log(1 + exp(-1))),
+    # Own: e^(1 - 2 (1 - 0.5)) = 1; other: e^(0 - 1), twice. Clamped, its exponent is -0.5.
+    (
+        *("unified_cross_entropy", {"margin": 0.5, "scale": 2, "bias": 1.0, "negative_weight": 2.0}),
+        *({"weights": EYE}, [3, 0], log(2) + 2 * log(1 + exp(-1))),
+    ),
+    (
+        *("unified_cross_entropy", {"margin": 0, "scale": 0.5, "bias": 1.0, "clamp_exponents": True}),
+        *({"weights": EYE}, [3, 0], log(1 + exp(0.5)) + log(1 + exp(-0.5))),
+    ),
+    # Norm 5 among a running mean of 20 and deviation of 100 that one sample moves to 5 and leaves: h = 0, CosFace.
+    ("adaface", {"margin": 0.5, "scale": 2, "rate": 1.0}, {"weights": EYE}, [3, 4], log(1 + exp(2 * (0.8 - 0.1)))),
+    # At 60 degrees, norm 10: margin 0.5 of 30 degrees; its price is 3 (10 / 20^2 + 1 / 10).
+    (
+        *("magface", {"low_margin": pi / 6, "high_margin": 1, "high_norm": 20, "scale": 2, "norm_weight": 3}),
+        *({"weights": EYE}, [5, 5 * sqrt(3)], log(1 + exp(2 * cos(pi / 6))) + 3 * (10 / 400 + 1 / 10)),
+    ),
+    # Without deviation, as in cos_face.
+    ("elasticface", {"form": "cos", "deviation": 0, "scale": 2}, {"weights": EYE}, [3, 0], log(1 + exp(-1))),
     # 30 degrees from class 0 with a margin of 30: its cosine counts as cos 60, as does that to class 1.
     ("arc_face", {"margin": 30, "margin_unit": "degrees", "scale": 10}, {"weights": EYE}, [sqrt(0.75), 0.5], log(2)),
     # On a centre of class 0, across from its other one: only the near one counts, cosines 1 and 0.

@@ -125,6 +125,7 @@ def test_values_known_to_four_digits():
         ("recall_at_k", {"query_in_ranking": True}, "one too high"),
         ("smooth_ap", {"query_in_ranking": True}, "a hit that is none"),
         ("soft_triple", {"roth_code": True}, "E30"),
+        ("unified_cross_entropy", {"clamp_exponents": True}, "the hardest samples have no gradient"),
     ],
 )
 def test_a_switch_that_reproduces_a_bug_says_so(name, settings, bug):

@@ -18,7 +18,10 @@ PAIR_LOSSES = [
     losses.MultiSimilarityLoss(epsilon=0.1, empty="batch", self_positive_bug=True),
     losses.NtXentLoss(),
     losses.NtXentLoss(log_floor=1e-9),
+    losses.NtXentLoss(decoupled=True, decoupled_sigma=0.5),
     losses.SupConLoss(),
+    losses.SupConLoss(decoupled=True, decoupled_sigma=0.5),
+    losses.SigmoidPairsLoss(),
     losses.CircleLoss(),
 ]
 SIZES = {"n_classes": 37, "embedding_dim": 12}
@@ -37,6 +40,10 @@ PROXY_LOSSES = [
     losses.SphereFaceLoss(**SIZES),
     losses.SoftTripleLoss(**SIZES, n_centres=3),
     losses.ProxyAnchorLoss(**SIZES),
+    losses.UnifiedCrossEntropyLoss(**SIZES),
+    losses.AdafaceLoss(**SIZES).eval(),
+    losses.MagfaceLoss(**SIZES, low_norm=1.0),
+    losses.MatryoshkaLoss(**SIZES, dimensions=[12, 5]),
 ]
 
 

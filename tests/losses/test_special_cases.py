@@ -4,7 +4,7 @@ from math import exp, log
 
 import pytest
 import torch
-from torch.nn.functional import cross_entropy, normalize
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, normalize, one_hot
 
 from fairground.contracts.loss import Pairs, Triplets
 from fairground.errors import InputError
@@ -19,6 +19,9 @@ NO_MARGIN = {"roth_icml_no_margin": True}
 @pytest.mark.parametrize(
     ("one", "other", "embeddings"),
     [
+        (("adaface", {"concentration": 0}), ("cos_face", {"margin": 0.4}), X),
+        (("elasticface", {"deviation": 0}), ("arc_face", {"fallback": False}), X),
+        (("elasticface", {"deviation": 0, "form": "cos", "sorted_margins": True}), ("cos_face", {"margin": 0.5}), X),
         (("arc_face", {"margin": 0, "scale": 16}), ("normalised_softmax", {"temperature": 1 / 16}), X),
         (("arc_face", {"margin": 0.5, **NO_MARGIN}), ("arc_face", {"margin": 0, **NO_MARGIN}), X),
         (("cos_face", {"margin": 0, "scale": 30}), ("normalised_softmax", {"temperature": 1 / 30}), X),
@@ -206,6 +209,73 @@ def test_the_weights_of_the_ranked_list_loss_are_constants_to_the_gradient(label
     torch.testing.assert_close(gradient_of(build("ranked_list", positive_temperature=2.0), X, labels)[1], leaf.grad)
 
 
+@pytest.mark.parametrize("name", ["adaface", "adasp"])
+def test_what_adaface_and_adasp_hold_constant_has_no_gradient(name):
+    # Norms and weights of the positives move with the value, so that its slope is another than the gradient.
+    settings = {"rate": 1.0} if name == "adaface" else {"temperature": 2.0}
+    loss, leaf = on_fixture(name, **settings), X.clone().requires_grad_()
+    z = normalize(leaf)
+    if name == "adaface":
+        lengths = X.norm(dim=1)
+        h = (0.333 * (lengths - lengths.mean()) / (lengths.std() + 1e-3)).clamp(-1, 1)
+        cosines = z @ normalize(PROXIES).T
+        own = (cosines[range(8), F8B].arccos() - 0.4 * h).cos() - 0.4 - 0.4 * h
+        cross_entropy(64 * cosines.scatter(1, F8B.unsqueeze(1), own.unsqueeze(1)), F8B).backward()
+    else:
+        terms = []
+        for c in range(4):
+            own, others = z[2 * c : 2 * c + 2], torch.cat([z[: 2 * c], z[2 * c + 2 :]])
+            sums = (-own @ own.T / 2).exp().sum(1)
+            ends = torch.stack([-sums.sum().log(), sums.reciprocal().sum().log()])
+            low, high = (2 * ends).tolist()
+            weight = 2 * low * high / (low + high) if low > 0 else 0.0
+            sparse = weight * ends[0] + (1 - weight) * ends[1]
+            terms.append(torch.log1p((own @ others.T / 2).exp().sum() / sparse.exp()))
+        torch.stack(terms).mean().backward()
+    torch.testing.assert_close(gradient_of(loss, X, F8B)[1], leaf.grad)
+
+
+def test_running_norms_move_in_training_alone_and_one_sample_leaves_the_deviation():
+    loss = on_fixture("adaface", rate=0.5)
+    loss(X[:1], F8[:1])
+    assert loss.mean.item() == pytest.approx((20 + X[0].norm().item()) / 2)
+    assert loss.deviation.item() == 100
+    before = {name: value.clone() for name, value in loss.state_dict().items()}
+    loss.eval()(X, F8)
+    assert all(torch.equal(value, before[name]) for name, value in loss.state_dict().items())
+
+
+def test_sorted_margins_are_largest_for_the_sample_farthest_from_its_class():
+    loss = on_fixture("elasticface", form="cos", scale=1.0, deviation=0.2, sorted_margins=True)
+    drawn = sorted((0.5 + 0.2 * torch.randn(8, 1, generator=_seeded(0))).flatten().tolist())
+    own = {i: oracles.cosine(X[i], PROXIES[y]) for i, y in enumerate(F8.tolist())}
+    margins = dict(zip(sorted(own, key=own.get, reverse=True), drawn, strict=True))
+    terms = [oracles.cos_face(X[i], y, margin=margins[i], scale=1.0) for i, y in enumerate(F8.tolist())]
+    assert loss(X, F8, generator=_seeded(0)).item() == pytest.approx(sum(terms) / 8, abs=1e-7)
+
+
+def test_pairs_and_classes_asked_one_by_one_are_binary_cross_entropies():
+    same = (F8.unsqueeze(1) == F8).double()
+    logits = 4 * torch.tensor(S, dtype=torch.float64) - 1
+    terms = binary_cross_entropy_with_logits(logits, same, reduction="none").fill_diagonal_(0)
+    value = build("sigmoid_pairs", scale=4.0, bias=-1.0)(X, F8).item()
+    assert value == pytest.approx(terms.sum(1).mean().item(), abs=1e-12)
+    logits = 3 * normalize(X) @ normalize(PROXIES).T - 2
+    expected = binary_cross_entropy_with_logits(logits, one_hot(F8, 4).double(), reduction="sum").item() / 8
+    value = on_fixture("unified_cross_entropy", scale=3.0, margin=0.0, bias=2.0)(X, F8).item()
+    assert value == pytest.approx(expected, abs=1e-12)
+
+
+def test_decoupling_takes_the_chance_of_the_positive_out_of_its_denominator():
+    plain, decoupled = (build("nt_xent", temperature=0.5, decoupled=one)(X, F8B).item() for one in (False, True))
+    every = oracles.Tuples(F8B)
+    chances = [
+        exp(2 * S[a][p]) / (exp(2 * S[a][p]) + sum(exp(2 * S[a][n]) for n in every.far(a))) for a, p in every.positive
+    ]
+    expected = plain + oracles.mean([log(1 - chance) for chance in chances])
+    assert decoupled == pytest.approx(expected, abs=1e-12)
+
+
 @pytest.mark.parametrize(
     ("name", "settings", "scale"),
     [
@@ -245,7 +315,15 @@ def test_one_class_leaves_nothing_to_learn(name, settings):
 
 @pytest.mark.parametrize(
     ("name", "settings"),
-    [("arc_face", {}), ("sphere_face", {}), ("proxy_nca", {"power": 1}), ("sub_centre_arc_face", {})],
+    [
+        ("adaface", {}),
+        ("arc_face", {}),
+        ("elasticface", {}),
+        ("magface", {}),
+        ("sphere_face", {}),
+        ("proxy_nca", {"power": 1}),
+        ("sub_centre_arc_face", {}),
+    ],
 )
 @pytest.mark.parametrize("sign", [1, -1, 0])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -10,11 +10,13 @@ from torch import nn
 
 from fairground.contracts import Loss, Mixing, Pairs, Triplets, Trunk, mix
 from fairground.errors import InputError
+from fairground.functional import memory_blocks
 from fairground.losses import CentreLoss, NormalisedSoftmaxLoss, SoftTripleLoss, TripletLoss
 from fairground.miners.all_tuples import AllTuplesMiner
 from fairground.regularisers import EmbeddingNormRegulariser, RhoRegulariser, ZeroMeanRegulariser
 from fairground.regularisers.manifold_mixup import ManifoldMixupRegulariser
 from fairground.regularisers.soft_triple_centres import SoftTripleCentresRegulariser
+from fairground.regularisers.threshold_consistent_margin import ThresholdConsistentMarginRegulariser
 from tests.losses.fixtures import CENTRES, F8, F8B, T8B, X
 from tests.miners.oracle import all_triplets, assert_chances, evenly, positives_of, seeded, triplet_list
 
@@ -88,6 +90,38 @@ def test_losses_without_several_centres_are_refused(kind):
         SoftTripleCentresRegulariser().check_loss(loss)
     with pytest.raises(InputError, match=rf"{kind.__name__} has none"):
         SoftTripleCentresRegulariser().penalty(X, F8, loss)
+
+
+def consistent_margin_term(embeddings, labels, **settings):
+    return ThresholdConsistentMarginRegulariser(**settings).penalty(embeddings, labels, NoLoss())
+
+
+def test_by_hand_of_the_threshold_consistent_margin():
+    # Positive pairs have cosines 0.8 and 0.96, of which the first is below 0.9; negatives 0, 0.6, 0.28 and 0.8.
+    embeddings = torch.tensor([[1.0, 0.0], [0.8, 0.6], [0.0, 2.0], [0.28, 0.96]], dtype=torch.float64)
+    labels = torch.tensor([0, 0, 1, 1])
+    assert consistent_margin_term(embeddings, labels).item() == pytest.approx(0.1 + ((0.6 - 0.5) + (0.8 - 0.5)) / 2)
+    only = {"positive_weight": 0.0, "negative_weight": 3.0, "negative_margin": 0.7}
+    assert consistent_margin_term(embeddings, labels, **only).item() == pytest.approx(3 * (0.8 - 0.7))
+    assert consistent_margin_term(embeddings, labels, positive_margin=0.7, negative_margin=0.9).item() == 0
+
+
+@pytest.mark.parametrize("labels", [F8, F8B, torch.arange(8), torch.zeros(8, dtype=torch.long)])
+def test_the_threshold_consistent_margin_agrees_with_a_loop_also_in_blocks(labels, monkeypatch):
+    near, far = [], []
+    for i in range(8):
+        for j in range(8):
+            cosine = float(X[i] @ X[j] / X[i].norm() / X[j].norm())
+            if i != j and labels[i] == labels[j] and cosine <= 0.9:
+                near.append(0.9 - cosine)
+            if labels[i] != labels[j] and cosine >= 0.5:
+                far.append(cosine - 0.5)
+    by_loop = sum(near) / max(1, len(near)) + sum(far) / max(1, len(far))
+    assert consistent_margin_term(X, labels).item() == pytest.approx(by_loop, abs=1e-12)
+    monkeypatch.setattr(memory_blocks, "LARGEST_MATRIX", 10)
+    monkeypatch.setattr(memory_blocks, "COMPARISONS", 24)
+    assert consistent_margin_term(X, labels).item() == pytest.approx(by_loop, abs=1e-12)
+    assert torch.autograd.gradcheck(lambda x: consistent_margin_term(x, labels), X.clone().requires_grad_(True))
 
 
 def zero_mean_term(embeddings, weight=1.0):

@@ -35,6 +35,7 @@ from fairground.files import write_atomically
 from fairground.files import write_to_disk
 from fairground.files import write_with_digest
 from fairground.files import writing
+from fairground.functional.decoupling import decoupled_contrast
 from fairground.functional.distance_weighting import distance_weights
 from fairground.functional.distance_weighting import inverse_density
 from fairground.functional.means_and_log_sums import NOTHING
@@ -151,6 +152,7 @@ __all__ = [
     "classmates",
     "cosines",
     "decay",
+    "decoupled_contrast",
     "distance_weights",
     "distances",
     "distances_of_pairs",

@@ -1,4 +1,6 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.losses.adaface import AdafaceLoss
+from fairground.losses.adasp import AdaspLoss
 from fairground.losses.angular import AngularLoss
 from fairground.losses.arc_face import ArcFaceLoss
 from fairground.losses.centre import CentreLoss
@@ -6,13 +8,16 @@ from fairground.losses.circle import CircleLoss
 from fairground.losses.contrastive import ContrastiveLoss
 from fairground.losses.cos_face import CosFaceLoss
 from fairground.losses.cross_batch_memory import CrossBatchMemoryLoss
+from fairground.losses.elasticface import ElasticfaceLoss
 from fairground.losses.fast_ap import FastApLoss
 from fairground.losses.generalised_lifted_structure import GeneralisedLiftedStructureLoss
 from fairground.losses.hierarchical_ap import HierarchicalApLoss
 from fairground.losses.hist import HistLoss
 from fairground.losses.histogram import HistogramLoss
 from fairground.losses.lifted_structure import LiftedStructureLoss
+from fairground.losses.magface import MagfaceLoss
 from fairground.losses.margin import MarginLoss
+from fairground.losses.matryoshka import MatryoshkaLoss
 from fairground.losses.multi_similarity import MultiSimilarityLoss
 from fairground.losses.n_pair import NPairLoss
 from fairground.losses.nca import NcaLoss
@@ -26,6 +31,7 @@ from fairground.losses.quadruplet import QuadrupletLoss
 from fairground.losses.ranked_list import RankedListLoss
 from fairground.losses.recall_at_k import RecallAtKLoss
 from fairground.losses.self_distillation import SelfDistillationLoss
+from fairground.losses.sigmoid_pairs import SigmoidPairsLoss
 from fairground.losses.smooth_ap import SmoothApLoss
 from fairground.losses.snr import SnrLoss
 from fairground.losses.soft_triple import SoftTripleLoss
@@ -34,9 +40,12 @@ from fairground.losses.sub_centre_arc_face import SubCentreArcFaceLoss
 from fairground.losses.sup_con import SupConLoss
 from fairground.losses.triplet import TripletLoss
 from fairground.losses.tuplet_margin import TupletMarginLoss
+from fairground.losses.unified_cross_entropy import UnifiedCrossEntropyLoss
 from fairground.losses.weighted_sum import WeightedSumLoss
 
 __all__ = [
+    "AdafaceLoss",
+    "AdaspLoss",
     "AngularLoss",
     "ArcFaceLoss",
     "CentreLoss",
@@ -44,13 +53,16 @@ __all__ = [
     "ContrastiveLoss",
     "CosFaceLoss",
     "CrossBatchMemoryLoss",
+    "ElasticfaceLoss",
     "FastApLoss",
     "GeneralisedLiftedStructureLoss",
     "HierarchicalApLoss",
     "HistLoss",
     "HistogramLoss",
     "LiftedStructureLoss",
+    "MagfaceLoss",
     "MarginLoss",
+    "MatryoshkaLoss",
     "MultiSimilarityLoss",
     "NPairLoss",
     "NcaLoss",
@@ -64,6 +76,7 @@ __all__ = [
     "RankedListLoss",
     "RecallAtKLoss",
     "SelfDistillationLoss",
+    "SigmoidPairsLoss",
     "SmoothApLoss",
     "SnrLoss",
     "SoftTripleLoss",
@@ -72,5 +85,6 @@ __all__ = [
     "SupConLoss",
     "TripletLoss",
     "TupletMarginLoss",
+    "UnifiedCrossEntropyLoss",
     "WeightedSumLoss",
 ]

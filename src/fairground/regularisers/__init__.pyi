@@ -3,6 +3,7 @@ from fairground.regularisers.embedding_norm import EmbeddingNormRegulariser
 from fairground.regularisers.manifold_mixup import ManifoldMixupRegulariser
 from fairground.regularisers.rho import RhoRegulariser
 from fairground.regularisers.soft_triple_centres import SoftTripleCentresRegulariser
+from fairground.regularisers.threshold_consistent_margin import ThresholdConsistentMarginRegulariser
 from fairground.regularisers.zero_mean import ZeroMeanRegulariser
 
 __all__ = [
@@ -10,5 +11,6 @@ __all__ = [
     "ManifoldMixupRegulariser",
     "RhoRegulariser",
     "SoftTripleCentresRegulariser",
+    "ThresholdConsistentMarginRegulariser",
     "ZeroMeanRegulariser",
 ]

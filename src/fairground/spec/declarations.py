@@ -36,7 +36,10 @@ SUPPLIED: Mapping[str, frozenset[str]] = {
     "transforms": frozenset({"preprocessing"}),
 }
 #: settings that came after runs had been named: at their defaults they are left out, which keeps the names
-CAME_LATER: Mapping[str, frozenset[str]] = {"trunks": frozenset({"pooling", "image_size", "drop_path"})}
+CAME_LATER: Mapping[str, frozenset[str]] = {
+    "losses": frozenset({"decoupled", "decoupled_sigma"}),
+    "trunks": frozenset({"pooling", "image_size", "drop_path"}),
+}
 #: the names that a declaration may use
 _NAMES: Mapping[str, Any] = {
     **{kind.__name__: kind for kind in (Real, LogReal, Integer, Choice, Counts, Sequence, Mapping)},
