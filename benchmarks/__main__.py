@@ -17,7 +17,7 @@ from benchmarks import peak
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 #: run only when named: they take hours
-LONG = {"recommend"}
+LONG = {"recommend", "recommend_portfolio"}
 
 
 def main() -> None:

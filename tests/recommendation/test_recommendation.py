@@ -77,7 +77,7 @@ def test_a_network_is_trained_on_all_seen_classes_at_least_as_long_and_made_agai
     monkeypatch.setattr("fairground.recommendation.search.Search.chosen", lambda self: self.best(["network"]))
     progress = progress_of(60.0, tick=0.05)
     found, folder = recommended(request_of(photos), tmp_path, progress)
-    assert found["title"].startswith("fine-tuned network (")
+    assert found["title"].startswith("fine-tuned last stages (")
     plan = json.loads((folder.path / "plan.json").read_text())
     validated = int(re.search(r"(\d+) steps", found["chosen"])[1])
     assert 8 <= validated <= plan["adaptation"]["steps"] == found["steps"]

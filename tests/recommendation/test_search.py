@@ -24,8 +24,8 @@ def folds(n_classes, per_class=3, seed=0):
     return ClassFolds(rows=np.arange(len(labels)) + 100, labels=labels, seed=seed)
 
 
-@pytest.mark.parametrize(("n_classes", "expected"), [(4, 2), (10, 2), (12, 3), (18, 4), (300, 4)])
-def test_folds_have_four_classes_or_more_where_there_are_enough(n_classes, expected):
+@pytest.mark.parametrize(("n_classes", "expected"), [(4, 2), (17, 2), (18, 3), (24, 4), (300, 4)])
+def test_folds_have_six_classes_or_more_where_there_are_enough(n_classes, expected):
     assert folds(n_classes).n_folds == expected
 
 
@@ -143,8 +143,10 @@ def test_names_are_for_people_and_labels_tell_methods_apart():
     assert [one.title for one in simple[:2]] == ["frozen network", "frozen network with PLDA"]
     tuned = trained_networks(network)
     assert tuned[0].title == "fine-tuned network (SupCon)"
+    assert trained_networks(network, 4)[0].title == "fine-tuned last stages (SupCon)"
+    assert [one.is_on_maps for one in trained_networks(network, 4)[:2]] == [True, False]
     heads = trained_heads(simple[1], 1280, 300)
-    for some in (simple, tuned, heads):
+    for some in (simple, tuned, trained_networks(network, 4), heads):
         assert len({one.label for one in some}) == len(some)
     spec = heads[0].spec({"data.root": "x", "data": "folder"}, 5)
     assert (spec.trains, spec.run.seed, spec.run.optimiser.lr, spec.run.head.name) == ("head", 5, 3e-4, "plda")

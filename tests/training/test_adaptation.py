@@ -100,6 +100,50 @@ def test_the_complete_network_is_trained_on_images_and_mixed_with_the_published_
 
 
 @pytest.fixture
+def pretrained(tmp_path, own_cache):
+    root = class_folders(tmp_path / "photos", [f"class {number}" for number in range(8)], per_class=4)
+    base = {"data.root": str(root), "split": "random_halves", "data.prepared": 0, "transform.side": 64}
+    base["transform.shorter_side"] = 64
+    bench = Workbench(load_run(protocol="photographs", overrides=base))
+    bench.embed(bench.seen)
+    return base | {"training.trainable": f"last:{bench.n_last}"}, bench
+
+
+def test_the_last_stages_are_trained_on_cached_maps_and_end_as_one_network(pretrained):
+    base, bench = pretrained
+    rows = np.sort(bench.seen)
+    trained = bench.fit(spec_of(base, steps=2), rows)
+    full = bench.full_model(trained)
+    with torch.no_grad():
+        images = full(bench.transform.evaluate(bench.table.images, rows))
+    # Maps are kept as halves.
+    assert torch.allclose(images, trained.embed(rows), atol=0.02 * float(images.abs().max()))
+    assert bench.n_last == 4
+    for number, (first, now) in enumerate(zip(bench.trunk.stages, full.trunk.stages, strict=True)):
+        is_same = all(torch.equal(*pair) for pair in zip(first.parameters(), now.parameters(), strict=True))
+        assert is_same == (number < len(bench.trunk.stages) - bench.n_last)
+
+
+def test_maps_train_as_squares_of_one_size_mirrored_or_not(pretrained):
+    _, bench = pretrained
+    rows, images = bench.seen[:6], bench.table.images
+    maps, seen = bench.maps.evaluate(images, rows), set()
+    for seed in range(8):
+        plan = bench.maps.plan(images, rows, torch.Generator().manual_seed(seed))
+        batch = plan.make(slice(0, 6))
+        assert torch.equal(plan.make(slice(2, 4)), batch[2:4])
+        side, full = batch.shape[-1], maps.shape[-1]
+        for one, whole in zip(batch, maps, strict=True):
+            places = [(y, x) for y in range(full - side + 1) for x in range(full - side + 1)]
+            squares = [whole[:, y : y + side, x : x + side] for y, x in places]
+            seen |= {(side, "as it is") for square in squares if torch.equal(one, square)}
+            seen |= {(side, "mirrored") for square in squares if torch.equal(one, square.flip(2))}
+            assert any(torch.equal(one, square) or torch.equal(one, square.flip(2)) for square in squares)
+    assert {side for side, _ in seen} == {3, 4}
+    assert {how for _, how in seen} == {"as it is", "mirrored"}
+
+
+@pytest.fixture
 def made(tmp_path):
     root = class_folders(tmp_path / "photos", [f"class {number}" for number in range(8)], per_class=20)
     base = {"data.root": str(root), "split": "random_halves", **PHOTOGRAPHS}

@@ -4,8 +4,9 @@ Each function returns methods in an order of which every beginning is a sensible
 many are tried.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from fairground.spec import AdaptationSpec, Trains, Value, load_run, load_study
 
@@ -15,12 +16,19 @@ DISCRIMINANTS = ((0.7, 2.0), (0.3, 2.0), (0.9, 4.0))
 HEAD_RATES = (3e-4, 1e-3)
 #: decay of the average of the weights
 AVERAGE = 0.9
-#: what trains the network, most promising first (docs/recommend.md has the study): name, settings, rate
-FINE_TUNING: tuple[tuple[str, Mapping[str, Value], float], ...] = (
-    ("SupCon", {"loss": "sup_con"}, 1e-4),
-    ("SupCon", {"loss": "sup_con"}, 3e-4),
-    ("multi-similarity", {"loss": "multi_similarity", "miner": "multi_similarity"}, 1e-4),
-    ("Proxy-Anchor", {"loss": "proxy_anchor", "optimiser.loss_lr": 0.01}, 1e-4),
+SUP_CON: tuple[str, Mapping[str, Value]] = ("SupCon", {"loss": "sup_con"})
+MULTI_SIMILARITY: tuple[str, Mapping[str, Value]] = (
+    "multi-similarity",
+    {"loss": "multi_similarity", "miner": "multi_similarity"},
+)
+#: what trains, most promising first (docs/recommend.md has the study): which stages, loss with its settings, rate
+FINE_TUNING: tuple[tuple[Literal["last stages", "network"], tuple[str, Mapping[str, Value]], float], ...] = (
+    ("last stages", SUP_CON, 1e-4),
+    ("network", SUP_CON, 1e-4),
+    ("last stages", MULTI_SIMILARITY, 1e-4),
+    ("network", MULTI_SIMILARITY, 1e-4),
+    ("last stages", SUP_CON, 3e-4),
+    ("network", SUP_CON, 3e-4),
 )
 
 
@@ -47,6 +55,11 @@ class Method:
     steps: int = 0
     #: the share of the published weights in those of a trained network
     published: float = 0.0
+
+    @property
+    def is_on_maps(self) -> bool:
+        """Tell whether it trains the last stages on cached maps, which takes a fraction of the time."""
+        return "training.trainable" in self.overrides
 
     @property
     def training(self) -> str:
@@ -78,36 +91,49 @@ def closed_forms(frozen: Method, width: int, n_train: int) -> list[Method]:
     """Return the network as it is, with discriminants, and on whitened principal axes: nothing is trained."""
     dims = _dimensions(width, n_train)
     whitened = [_whitened(dim, power) for dim in dims[-1:] for power in (0.5, 1.0)]
-    return [frozen, *(_with_head(frozen, *one) for one in (*map(_discriminant, DISCRIMINANTS), *whitened))]
+    return [frozen, *(_with_head(frozen, *one) for one in (*map(discriminant, DISCRIMINANTS), *whitened))]
 
 
-def after_training(method: Method) -> list[Method]:
+def after_training(method: Method, discriminants: Sequence[tuple[float, float]] = DISCRIMINANTS) -> list[Method]:
     """Return a trained network with its features as embeddings, and with discriminants fitted to them.
 
     Both with the trained weights, and with their mean with the published ones, which forgets less.
     """
     shares = (0.0,) if method.network.is_new else (0.0, 0.5)
     plain_head: tuple[str, Mapping[str, Value]] = ("", {"head": "identity"})
-    heads = [plain_head, *map(_discriminant, DISCRIMINANTS)]
+    heads = [plain_head, *map(discriminant, discriminants)]
     return [_with_head(replace(method, published=share), *one) for share in shares for one in heads]
 
 
-def trained_networks(network: Network) -> list[Method]:
-    """Return the trainings of a whole network; one without published weights has losses and rates of its own."""
-    found, name, size = FINE_TUNING, "fine-tuned network", 32
+def trained_networks(network: Network, n_last: int = 0) -> list[Method]:
+    """Return the trainings of a network, or of its last stages where `n_last` of them may train alone.
+
+    One without published weights has losses and rates of its own.
+    """
     if network.is_new:
-        found = tuple((one.label, one.overrides, 1e-3) for one in load_study("recommend/laptop").methods)
-        name, size = "small network from scratch", 128
+        losses = [(one.label, one.overrides) for one in load_study("recommend/laptop").methods]
+        return [_fine_tuned("small network from scratch", network, loss, 1e-3, size=128) for loss in losses]
     return [
-        Method(
-            name=f"{name} ({loss})",
-            network=network,
-            trains="network",
-            settings=f"rate {rate:g}",
-            overrides={**overrides, **_rates(rate), "training.batch_size": size},
-        )
-        for loss, overrides, rate in found
+        _fine_tuned(f"fine-tuned {what}", network, loss, rate, n_last=n_last if what == "last stages" else 0)
+        for what, loss, rate in FINE_TUNING
+        if what == "network" or n_last
     ]
+
+
+def _fine_tuned(
+    name: str, network: Network, loss: tuple[str, Mapping[str, Value]], rate: float, *, n_last: int = 0, size: int = 32
+) -> Method:
+    title, overrides = loss
+    trained: dict[str, Value] = {"training.batch_size": size}
+    if n_last:
+        trained["training.trainable"] = f"last:{n_last}"
+    return Method(
+        name=f"{name} ({title})",
+        network=network,
+        trains="network",
+        settings=f"rate {rate:g}",
+        overrides={**overrides, **_rates(rate), **trained},
+    )
 
 
 def trained_heads(start: Method, width: int, n_train: int) -> list[Method]:
@@ -142,7 +168,7 @@ def _dimensions(width: int, n_train: int) -> list[int]:
     return [dim for dim in DIMENSIONS if dim < min(width, n_train)] or [max(1, min(width, n_train - 1))]
 
 
-def _discriminant(setting: tuple[float, float]) -> tuple[str, dict[str, Value]]:
+def discriminant(setting: tuple[float, float]) -> tuple[str, dict[str, Value]]:
     shrinkage, prior = setting
     return f"PLDA {shrinkage:g}/{prior:g}", {"head": "plda", "head.shrinkage": shrinkage, "head.prior": prior}
 

@@ -180,7 +180,7 @@ class Recommendation:
         search = Search(request, budget, folds, known, self.bench_of, *say, speed=self.speed)
         portfolio: list[Method] = []
         if self.network.protocol != "features":
-            portfolio = trained_networks(self.network)
+            portfolio = trained_networks(self.network, self.bench.n_last)
             if request.is_drawn and not self.network.is_new and request.protocol != "photographs":
                 # The first of each in turn.
                 portfolio[1:1] = trained_networks(request.new(budget.seconds))[:2]
@@ -196,6 +196,9 @@ class Recommendation:
         method, search = self.decision.chosen, self.search
         spec = method.spec(self.request.base, self.request.seed)
         bench = self.bench_of(method)
+        if method.is_on_maps or method.trains != "network":
+            # The test images go through the first stages once for it and the frozen network.
+            self.budget.kept *= 0.65
         rows = np.sort(self.rows) if len(self.rows) else np.sort(bench.seen)
         if search is None or not len(self.rows):
             # Nothing is known: the network as it is.
@@ -364,7 +367,7 @@ def remake_model(plan: Path) -> tuple[str, str]:
         raise ChangedError(f"recommendation {plan.parent.name} was made with other content: {what}")
     rows, device = np.array(asked["rows"], dtype=np.int64), device_named(asked.get("device", "cpu"))
     bench = Workbench(spec.run, device=device)
-    if spec.trains != "network":
+    if spec.trains != "network" or spec.run.training.trainable != "all":
         bench.embed(rows)
     with torch_threads(asked["threads"]):
         adapted = bench.fit(spec, rows)

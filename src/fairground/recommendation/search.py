@@ -1,12 +1,13 @@
 """The search for the best method: from cheap to expensive, each step leaving an answer, until its time is used up.
 
 1. closed: the frozen network, plain and with heads in closed form, on all folds of classes
-2. try: trainings in the order of the portfolio, each on the first fold, measured after 25, 50, 100, ... steps
+2. try: trainings in the order of the portfolio, each on the first fold, measured after 20, 40, 80, ... steps
 3. confirm: the best on further folds, as long as the decision is open
 
 Formula
     d_c(a, b) = rank of method a - rank of method b on validation class c, over the folds that both were measured on
-    a replaces b if mean(d) > sd(d) / sqrt(n): by more than one standard error, n classes
+    a replaces b if mean(d) > sd(d) / sqrt(n) / 2: by more than half a standard error, n classes. What costs more is
+    worth more as a rule, and is trained longer and on more classes in the end than where it is judged.
     Methods challenge in this order: frozen, closed forms, heads, networks; within each the best by rank.
 
 Nothing here opens the test split, and no method is measured twice on a fold.
@@ -23,22 +24,35 @@ import torch
 from fairground.errors import DivergedError
 from fairground.evaluation import EmbeddingView, evaluate_in_detail
 from fairground.recommendation.class_folds import ClassFolds
-from fairground.recommendation.methods import Method, after_training, closed_forms, trained_heads
+from fairground.recommendation.methods import (
+    DISCRIMINANTS,
+    Method,
+    after_training,
+    closed_forms,
+    discriminant,
+    trained_heads,
+)
 from fairground.recommendation.recommendation_folder import Measurement, Measurements
 from fairground.recommendation.request import Request
-from fairground.recommendation.time_budget import Budget, Phase, TimeUpError
+from fairground.recommendation.time_budget import SHARES, Budget, Phase, TimeUpError
 from fairground.training import torch_threads, view_of_rows
-from fairground.training.adaptation import Adaptation, Workbench
+from fairground.training.adaptation import MOST_FITTED, Adaptation, Workbench
 
 #: a training is first measured after so many steps, then after each doubling
 FIRST_MARK = {"head": 30, "network": 20}
 #: fewer steps say nothing
 LEAST_STEPS = 8
+#: images that heads are fitted to at least
+LEAST_FITTED = 300
 #: a training ends when its best was so many marks ago
 PATIENCE = 2
 #: of the time to try trainings, what one may take: the next ones are to have some
 MOST_OF_TRY = 0.6
 MOST_FOLDS = 12
+#: standard errors by which a method has to be better than a simpler one
+ENOUGH_ERRORS = 0.5
+#: how much faster the last stages are on cached maps than the network on images, forward and backward
+MAPS_FASTER = 3.5
 CORES = torch.get_num_threads()
 
 
@@ -72,11 +86,14 @@ class Search:
                     if method is not frozen:
                         self.budget.check("closed")
                     self._measure_closed(method, fold)
-        heads = [] if frozen.network.is_new else trained_heads(self.best(["nothing"]) or frozen, width, rows)
+        start = self.best(["nothing"]) or frozen
+        heads = [] if frozen.network.is_new else trained_heads(start, width, rows)
         # Photographs have the network to train; without one, heads are all there is.
         with suppress(TimeUpError):
             for method in [*portfolio, *heads]:
                 self.budget.check("try")
+                if not self._fits(method):
+                    continue
                 share = self.budget.left("try") * (MOST_OF_TRY if method.trains == "network" else 1.0)
                 self._train(method, 0, self.budget.used() + share)
         with suppress(TimeUpError):
@@ -112,7 +129,7 @@ class Search:
             challenger = self.best([kind])
             if challenger is not None and challenger is not found:
                 mean, error = self.difference(challenger, found)
-                if mean > error:
+                if mean > ENOUGH_ERRORS * error:
                     found = challenger
         return found
 
@@ -157,7 +174,7 @@ class Search:
         mark, best, since_best = method.steps or FIRST_MARK[method.trains], float("-inf"), 0
         with torch_threads(CORES if method.trains == "network" else 1):
             training = Adaptation(bench, spec, train)
-            measuring = self._measuring_seconds(method, len(train) + len(validation))
+            measuring = self._measuring_seconds(method, len(train), len(validation))
             started = self.budget.used()
             while True:
                 self.tell(f"{method.name}: step {training.steps} of {mark}")
@@ -176,24 +193,45 @@ class Search:
                 started += measuring
                 since_best = 0 if max(ranks) > best else since_best + 1
                 best = max(best, *ranks)
+                # Less than half as many steps more would say nothing new.
+                is_over |= self.budget.used() + training.steps / 2 * step + measuring > until
                 if method.steps or is_over or since_best >= PATIENCE:
                     return
                 # Measuring is to take a third of the time at most.
                 mark = max(2 * mark, training.steps + round(2 * measuring / step))
 
-    def _measuring_seconds(self, method: Method, n_images: int) -> float:
-        """Return how long a measurement of a training should take: a network embeds all images twice."""
-        return (
-            2 * n_images / self.speed
-            if method.trains == "network" and not method.network.is_new and self.speed
-            else 0.5
+    def _fits(self, method: Method) -> bool:
+        """Tell whether a training may become half as long as the best so far, which is enough to compare them."""
+        leader, (train, validation) = self.best(["network"]), self.folds.fold(0)
+        if method.trains != "network" or leader is None or leader.network is not method.network:
+            return True
+        step = self.step_seconds.get(leader.training, 0.0)
+        if leader.is_on_maps and not method.is_on_maps:
+            step *= MAPS_FASTER
+        measuring = self._measuring_seconds(method, len(train), len(validation))
+        return leader.steps / 2 * step + measuring < self.budget.left("try")
+
+    def _most_fitted(self, method: Method) -> int:
+        """Return to how many images heads are fitted where a training is measured: a twelfth of the time at most."""
+        speed = self.speed * (MAPS_FASTER if method.is_on_maps else 1)
+        return int(
+            np.clip(self.budget.seconds * (SHARES["try"] - SHARES["closed"]) / 12 * speed, LEAST_FITTED, MOST_FITTED)
         )
+
+    def _measuring_seconds(self, method: Method, n_train: int, n_validation: int) -> float:
+        """Return how long a measurement of a training should take: a network embeds images twice."""
+        if method.trains != "network" or method.network.is_new or not self.speed:
+            return 0.5
+        n_images = n_validation + min(n_train, self._most_fitted(method))
+        return 2 * n_images / (self.speed * (MAPS_FASTER if method.is_on_maps else 1))
 
     def _measure_trained(self, training: Adaptation, method: Method, fold: int, validation: np.ndarray) -> list[float]:
         """Measure a training where it is, with every head in closed form; return the ranks."""
         trained = replace(method, steps=training.steps)
-        variants = after_training(trained) if method.trains == "network" and not method.head else [trained]
-        found = []
+        variants = [trained]
+        if method.trains == "network" and not method.head:
+            variants = after_training(trained, self._discriminants())
+        found, most = [], MOST_FITTED if method.network.is_new else self._most_fitted(method)
         try:
             for share, some in groupby(variants, lambda one: one.published):
                 methods, embeddings = list(some), training.embedded(validation, share)
@@ -201,7 +239,7 @@ class Search:
                 if method.trains == "network":
                     parts = [one.spec(self.request.base, self.request.seed).run.head for one in methods]
                     with torch.no_grad():
-                        made = [head.to(embeddings.device)(embeddings) for head in training.heads(parts, share)]
+                        made = [head.to(embeddings.device)(embeddings) for head in training.heads(parts, share, most)]
                 for one, result in zip(methods, made, strict=True):
                     self._add(one, fold, result, validation, normalise=training.loss.on_sphere)
                     found.append(self.rank(one, [fold]))
@@ -212,6 +250,12 @@ class Search:
         if fold == 0 and self.rank(best, [0]) in found:
             self.news(f"{best.title}, {trained.steps} steps: {self._scores(best)} on validation classes")
         return found
+
+    def _discriminants(self) -> Sequence[tuple[float, float]]:
+        """Return the discriminant that suits the frozen features best; all of them where none was measured."""
+        measured = {discriminant(one)[0]: one for one in DISCRIMINANTS}
+        found = [one for one in self.entered.values() if one.trains == "nothing" and one.head in measured]
+        return [measured[max(found, key=self.rank).head]] if found else DISCRIMINANTS
 
     def _scores(self, method: Method) -> str:
         folds, by = self.known.folds(method.label), self.request.by

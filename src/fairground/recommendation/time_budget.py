@@ -11,8 +11,8 @@ SHARES: dict[Phase, float] = {
     "network": 0.14,
     "embed": 0.26,
     "closed": 0.3,
-    "try": 0.5,
-    "confirm": 0.58,
+    "try": 0.56,
+    "confirm": 0.64,
     "final": 0.92,
     "test": 0.97,
 }

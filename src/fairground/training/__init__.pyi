@@ -40,15 +40,19 @@ from fairground.training.adaptation import Adaptation
 from fairground.training.adaptation import AdaptedModel
 from fairground.training.adaptation import BLOCK
 from fairground.training.adaptation import BLOCK_ON_DEVICE
+from fairground.training.adaptation import CroppedMaps
 from fairground.training.adaptation import IGNORED
 from fairground.training.adaptation import IsTime
 from fairground.training.adaptation import KEPT_STARTS
+from fairground.training.adaptation import LAST_STAGES
+from fairground.training.adaptation import LEAST_CROP
 from fairground.training.adaptation import MOST_FITTED
 from fairground.training.adaptation import PER_CLASS
 from fairground.training.adaptation import Tell
 from fairground.training.adaptation import WARMUP
 from fairground.training.adaptation import Workbench
 from fairground.training.adaptation import fit_head
+from fairground.training.adaptation import past_frozen
 from fairground.training.adaptation import round_robin
 from fairground.training.assemble import Assembled
 from fairground.training.assemble import LoadedTable
@@ -191,6 +195,7 @@ __all__ = [
     "CachedViews",
     "Checkpoints",
     "ClusterError",
+    "CroppedMaps",
     "CsvTable",
     "DamageWarning",
     "DataError",
@@ -217,7 +222,9 @@ __all__ = [
     "KEPT",
     "KEPT_STARTS",
     "LARGEST",
+    "LAST_STAGES",
     "LATE_KEPT",
+    "LEAST_CROP",
     "LEAST_SEEN",
     "LoadedTable",
     "Loader",
@@ -310,6 +317,7 @@ __all__ = [
     "own_randomness",
     "parse_json",
     "parse_with_digest",
+    "past_frozen",
     "peak_device_memory",
     "prepare_inputs",
     "profile_of",

@@ -1,16 +1,21 @@
-"""One network adapted to one data set: frozen features computed once, heads on them, or all of its weights trained."""
+"""One network adapted to one data set: frozen features computed once, heads on them, or weights of the network trained.
+
+Where the last stages alone train, what the others make of each image is computed once, with the features. Instead of
+the images, these maps are then cropped and mirrored: convolutions move with their input, so that is nearly the same.
+"""
 
 import copy
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fairground.contracts import DataError, Head, Images, Transform, Trunk, require
+from fairground.contracts import Augmentation, DataError, Device, Head, Images, Transform, Trunk, require
 from fairground.evaluation.embed import embed
 from fairground.functional import class_scatter, principal_axes, principal_axes_of_few
 from fairground.heads.identity import IdentityHead
@@ -18,7 +23,15 @@ from fairground.heads.plda import PldaHead
 from fairground.heads.whitened import WhitenedHead
 from fairground.loading.reading_threads import read_ahead
 from fairground.spec import AdaptationSpec, ComponentSpec, RunSpec, to_plain
-from fairground.training import PLAIN, CachedViews, EmbeddingModel, SealedRows, StageCache, WeightAverage
+from fairground.training import (
+    PLAIN,
+    CachedViews,
+    EmbeddingModel,
+    SealedRows,
+    StageCache,
+    WeightAverage,
+    n_frozen_stages,
+)
 from fairground.training.assemble import build, build_loader, build_loss, build_stepper, load_table, seeded
 from fairground.training.stage_cache import describe, folder_of
 from fairground.trunks.features import FeaturesTrunk
@@ -26,6 +39,10 @@ from fairground.trunks.features import FeaturesTrunk
 #: images read and embedded at once, on a CPU and on an accelerator: few enough that a time limit is kept
 BLOCK, BLOCK_ON_DEVICE = 32, 128
 PER_CLASS = 4
+#: of the weights, what the last stages have at least that train on cached maps: most weights, and a fourth of the time
+LAST_STAGES = 0.9
+#: of the side of a cached map, what a crop has at least
+LEAST_CROP = 0.6
 #: steps over which rates rise; from then on they are constant and the average of the weights is used, so that a
 #: training is the beginning of every longer one
 WARMUP = 10
@@ -78,8 +95,11 @@ class Workbench:
         self.trunk = self.first_trunk(spec.seed).eval().to(device)
         self.transform: Transform = build("transform", spec.transform, {"preprocessing": self.trunk.preprocessing})
         #: none where features are given
-        self.cache = self._cache() if self.table.images.is_picture else None
+        self.cache = self._cache((self.trunk.n_features,), "float32") if self.table.images.is_picture else None
         self.features = self.transform if self.cache is None else CachedViews(cache=self.cache, views=[PLAIN])
+        #: maps of the stages before the last, where those may train alone
+        self.n_last = self._last_stages()
+        self.maps = CroppedMaps(cache=self._map_cache(), views=[PLAIN]) if self.n_last else None
         self._starts: dict[tuple[str, bytes], Any] = {}
 
     def first_trunk(self, seed: int) -> Trunk:
@@ -105,7 +125,8 @@ class Workbench:
             except DataError:
                 return None
 
-        to_do = cache.missing(PLAIN, rows)
+        caches = [cache, *([self.maps.cache] if self.maps else [])]
+        to_do = rows[np.isin(rows, np.concatenate([one.missing(PLAIN, rows) for one in caches]))]
         size = BLOCK if self.device.type == "cpu" else BLOCK_ON_DEVICE
         blocks = [to_do[begin : begin + size] for begin in range(0, len(to_do), size)]
         n_done = len(rows) - len(to_do)
@@ -115,9 +136,14 @@ class Workbench:
             each = ((row, read(row)) for row in np.split(block, len(block)))
             for some, made in each if inputs is None else [(block, inputs)]:
                 if made is None:
-                    cache.view(PLAIN).refuse(int(some[0]))
-                else:
-                    cache.write(PLAIN, some, self.trunk(made))
+                    for one in caches:
+                        one.view(PLAIN).refuse(int(some[0]))
+                    continue
+                maps = self.trunk.frozen_output(made)
+                if self.maps:
+                    self.maps.cache.write(PLAIN, some, maps)
+                with past_frozen(self.trunk):
+                    cache.write(PLAIN, some, self.trunk(maps))
             n_done += len(block)
             tell(n_done, len(rows))
             if not is_time():
@@ -136,6 +162,7 @@ class Workbench:
     def full_model(self, adapted: AdaptedModel) -> EmbeddingModel:
         """Return trunk and head as one network, from images or given features to embeddings."""
         trunk = copy.deepcopy(self.trunk if adapted.is_head else adapted.model.trunk)
+        trunk.is_past_frozen = False
         return EmbeddingModel(trunk=trunk, head=adapted.model.head).eval()
 
     def started_head(self, run: RunSpec, rows: np.ndarray, labels: Tensor) -> Head:
@@ -163,7 +190,22 @@ class Workbench:
             head: Head = build("head", part, {"n_features": self.trunk.n_features})
         return head
 
-    def _cache(self) -> StageCache:
+    def _last_stages(self) -> int:
+        """Return how many stages train where the last do alone; 0 where the network has to train as a whole."""
+        weights = [sum(weight.numel() for weight in stage.parameters()) for stage in self.trunk.stages]
+        is_in_order = type(self.trunk).forward is Trunk.forward and "side" in self.spec.transform.settings
+        if not self.trunk.weights_fingerprint or not is_in_order or len(weights) < 3:
+            return 0
+        return next(n for n in range(1, len(weights) + 1) if sum(weights[-n:]) >= LAST_STAGES * sum(weights))
+
+    @torch.no_grad()
+    def _map_cache(self) -> StageCache:
+        self.trunk.n_frozen = len(self.trunk.stages) - self.n_last
+        side = int(str(self.spec.transform.settings["side"]))
+        shape = self.trunk.frozen_output(torch.zeros(1, 3, side, side, device=self.device)).shape[1:]
+        return self._cache(tuple(shape), "float16")
+
+    def _cache(self, shape: tuple[int, ...], numbers: Literal["float16", "float32"]) -> StageCache:
         weights, plain = self.trunk.weights_fingerprint, to_plain(self.spec)
         key = [
             "workbench",
@@ -172,9 +214,29 @@ class Workbench:
             weights,
             plain["transform"],
             self.spec.seed,
+            shape,
         ]
         folder, about = folder_of(self.spec, *key), describe(self.spec, len(self.trunk.stages))
-        return StageCache(folder, len(self.table.labels), (self.trunk.n_features,), "float32", about)
+        return StageCache(folder, len(self.table.labels), shape, numbers, about)
+
+
+@dataclass(kw_only=True)
+class CroppedMaps(CachedViews):
+    """Cached maps, of which a random square trains, mirrored half of the time; one size per batch."""
+
+    def plan(self, images: Images, rows: np.ndarray, generator: torch.Generator, device: Device = None) -> Augmentation:
+        side, n = self.cache.shape[-1], len(rows)
+        crop = int(torch.randint(math.ceil(LEAST_CROP * side), side + 1, (), generator=generator))
+        tops, lefts = torch.randint(side - crop + 1, (2, n), generator=generator).tolist()
+        is_mirrored = (torch.rand(n, generator=generator) < 0.5).tolist()
+
+        def make(part: slice) -> Tensor:
+            maps = self.evaluate(images, rows[part], device)
+            pieces = zip(maps, tops[part], lefts[part], is_mirrored[part], strict=True)
+            cut = [(one[:, y : y + crop, x : x + crop], mirror) for one, y, x, mirror in pieces]
+            return torch.stack([piece.flip(2) if mirror else piece for piece, mirror in cut])
+
+        return Augmentation(n, make)
 
 
 class Adaptation:
@@ -184,14 +246,18 @@ class Adaptation:
         self.bench, self.spec, self.rows, self.steps = bench, spec, rows, 0
         run, images = spec.run, bench.table.images
         self.is_head = spec.trains != "network"
-        self.inputs = bench.features if self.is_head else bench.transform
+        n_frozen = 0 if self.is_head else n_frozen_stages(run.training.trainable, bench.trunk, run.trunk.name)
+        maps = bench.maps if n_frozen == bench.trunk.n_frozen else None
+        self.inputs = bench.features if self.is_head else maps or bench.transform
         _, found = np.unique(bench.table.labels[rows], return_inverse=True)
         self.labels = torch.from_numpy(found.astype(np.int64))
         width = bench.trunk.n_features
         trunk = FeaturesTrunk(channels=width) if self.is_head else bench.first_trunk(run.seed)
         head = bench.started_head(run, rows, self.labels) if self.is_head else IdentityHead(n_features=width)
         frozen_norm = run.training.freeze_batch_norm
-        self.model = EmbeddingModel(trunk=trunk, head=head, freeze_batch_norm=frozen_norm).to(bench.device).eval()
+        made = EmbeddingModel(trunk=trunk, head=head, freeze_batch_norm=frozen_norm, n_frozen=n_frozen)
+        self.model = made.to(bench.device).eval()
+        self.model.trunk.is_past_frozen = self.inputs is maps
         self.loss = build_loss(run, head, bench.table, rows).to(bench.device)
         if spec.trains == "nothing":
             return
@@ -222,9 +288,9 @@ class Adaptation:
         with self._used_weights(published):
             return embed(self.model, self.bench.table.images, rows, self.inputs, device=self.bench.device)
 
-    def heads(self, parts: Sequence[ComponentSpec], published: float = 0.0) -> Iterator[Head]:
-        """Yield heads fitted to the trained features of a part of the rows; those that need none as they are."""
-        some = np.arange(len(self.rows)) if len(self.rows) <= MOST_FITTED else _spread(len(self.rows), MOST_FITTED)
+    def heads(self, parts: Sequence[ComponentSpec], published: float = 0.0, most: int = MOST_FITTED) -> Iterator[Head]:
+        """Yield heads fitted to the trained features of at most so many rows; those that need none as they are."""
+        some = np.arange(len(self.rows)) if len(self.rows) <= most else _spread(len(self.rows), most)
         heads = [self.bench.head(part, self.spec.run.seed) for part in parts]
         features = (
             self.embedded(self.rows[some], published).cpu() if any(head.needs_features for head in heads) else None
@@ -258,6 +324,15 @@ class Adaptation:
                 for weight, first in zip(self.model.trunk.parameters(), self.bench.trunk.parameters(), strict=True):
                     weight.lerp_(first, published)
             yield
+
+
+@contextmanager
+def past_frozen(trunk: Trunk) -> Iterator[None]:
+    trunk.is_past_frozen = True
+    try:
+        yield
+    finally:
+        trunk.is_past_frozen = False
 
 
 def fit_head(head: Head, features: Tensor | None, labels: Tensor) -> None:
