@@ -77,6 +77,7 @@ OUT_OF_RANGE = [
     ("metrics", "precision", {}, {"k": 1.5}),
     ("metrics", "map", {}, {"limit": 0, "divisor": "R"}),
     ("metrics", "ndcg", {}, {"k": -1}),
+    ("metrics", "opis", {}, {"n_thresholds": 0}),
     ("transforms", "roth2020", RGB, {"variant": "huge", "side": 300}),
     ("transforms", "mlrc2020", RGB, {"smallest_area": 0, "narrowest": 2, "flip": 2}),
     ("transforms", "plain", RGB, {"shorter_side": 0}),
@@ -116,6 +117,8 @@ REFUSED = [
     ("samplers", "per_class_random", {"labels": FEW, "batch_size": 32}, "needs 31 different images; .*20"),
     ("samplers", "uniform", {"labels": FEW, "batch_size": 64}, "a batch of 64 different images needs as many; .*20"),
     ("samplers", "balanced", {"labels": uneven_split(), "batch_size": 64}, "needs 16 different classes; .* has 10"),
+    ("metrics", "opis", {"low_far": 0.2}, r"opis.high_far must be in \(0, 1\), .*; got 0.2 and 0.1"),
+    ("metrics", "opis", {"low_far": 0.0}, r"opis.low_far and .* must be in \(0, 1\), .*; got 0.0 and 0.1"),
     ("transforms", "photographs", {**RGB, "widest": 0.1}, "photographs.narrowest must be in"),
     ("splits", "closed_set", {"validation": 0.5, "test": 0.5}, r"so that something trains; got 0.5 \+ 0.5"),
 ]

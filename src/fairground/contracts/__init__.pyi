@@ -17,10 +17,12 @@ from fairground.contracts.loss import Tuples
 from fairground.contracts.loss import as_pairs
 from fairground.contracts.loss import require_batch
 from fairground.contracts.metric import ClusteringMetric
+from fairground.contracts.metric import ConsistencyMetric
 from fairground.contracts.metric import Contingency
 from fairground.contracts.metric import Metric
 from fairground.contracts.metric import OpenSet
 from fairground.contracts.metric import OpenSetMetric
+from fairground.contracts.metric import PairShares
 from fairground.contracts.metric import Ranking
 from fairground.contracts.metric import RankingMetric
 from fairground.contracts.metric import Verification
@@ -95,6 +97,7 @@ __all__ = [
     "BatchSampler",
     "ClusterError",
     "ClusteringMetric",
+    "ConsistencyMetric",
     "Contingency",
     "CsvTable",
     "DamageWarning",
@@ -121,6 +124,7 @@ __all__ = [
     "Mixing",
     "OpenSet",
     "OpenSetMetric",
+    "PairShares",
     "Pairs",
     "Part",
     "PhotoTrunk",

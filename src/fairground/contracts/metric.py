@@ -1,9 +1,9 @@
-"""What every metric is, and the four kinds of evidence it may look at: prepared once, however many metrics use it."""
+"""What every metric is, and the five kinds of evidence it may look at: prepared once, however many metrics use it."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -145,6 +145,17 @@ class OpenSet:
         return np.asarray((below + not_above) / (2 * total[-1]))
 
 
+class PairShares(Protocol):
+    """How the pairs of every class stand at thresholds of distance."""
+
+    def shares(self, low_far: float, high_far: float, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the share of each class's genuine pairs accepted (c, n), and of its impostor pairs refused (c, n).
+
+        The n thresholds are equidistant between those where shares `low_far` and `high_far` of all impostor pairs pass;
+        the c classes are those with two rows at least.
+        """
+
+
 class Metric:
     """Evidence in, a number out. `argument` names the setting that the part after @ gives: `recall@5` is `k=5`.
 
@@ -172,6 +183,14 @@ class RankingMetric(Metric, ABC):
     @abstractmethod
     def per_query(self, ranking: Ranking) -> np.ndarray:
         """Return each query's value as float64; 0 where nothing is relevant."""
+
+
+class ConsistencyMetric(Metric, ABC):
+    """How alike the classes fare at thresholds that all of them share: one value per class; the score is their mean."""
+
+    @abstractmethod
+    def per_class(self, pairs: PairShares) -> np.ndarray:
+        """Return a value for each class with two rows at least."""
 
 
 class _ScoreOf(Metric, ABC, Generic[_Evidence]):

@@ -53,6 +53,9 @@ from fairground.evaluation.metric_scores import evaluate_in_detail
 from fairground.evaluation.metric_scores import metric_named
 from fairground.evaluation.metric_scores import score_file
 from fairground.evaluation.metric_scores import score_file_in_detail
+from fairground.evaluation.pairs_by_class import EDGE
+from fairground.evaluation.pairs_by_class import PairsByClass
+from fairground.evaluation.pairs_by_class import STEPS
 from fairground.evaluation.relevant_references import GroupRule
 from fairground.evaluation.relevant_references import Groups
 from fairground.evaluation.relevant_references import Listed
@@ -105,6 +108,7 @@ __all__ = [
     "DataError",
     "Distance",
     "DivergedError",
+    "EDGE",
     "EmbeddingView",
     "Embeddings",
     "EnsembleScores",
@@ -123,12 +127,14 @@ __all__ = [
     "PIXELS",
     "PIXELS_ON_DEVICE",
     "PROJECTED",
+    "PairsByClass",
     "PictureError",
     "REQUIRED",
     "Relevance",
     "RelevanceFunction",
     "Reranking",
     "SLOW_BLOCK",
+    "STEPS",
     "SameClass",
     "SealError",
     "StoreError",

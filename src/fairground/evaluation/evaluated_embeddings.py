@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import torch
 
-from fairground import retrieval
+from fairground import evaluation, retrieval
 from fairground.contracts import Contingency, DataError, OpenSet, Ranking, Verification, require
 from fairground.evaluation import checked_arrays, reranking
 from fairground.evaluation import relevant_references as relevant
@@ -299,6 +299,10 @@ class EmbeddingView:
         require(bool(np.isfinite(own).any()), "open-set metrics need two rows of one class", DataError)
         require(bool(np.isfinite(other).all()), "open-set metrics need references of another class", DataError)
         return OpenSet(own=own, other=other, weights=np.ones(self.n_queries))
+
+    @cached_property
+    def pairs_by_class(self) -> "evaluation.PairsByClass":
+        return evaluation.PairsByClass(self)
 
     @cached_property
     def singular_values(self) -> np.ndarray:

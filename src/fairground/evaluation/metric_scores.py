@@ -11,7 +11,14 @@ from typing import Literal, NamedTuple, TypedDict, Unpack, cast
 import numpy as np
 
 from fairground import contracts, evaluation
-from fairground.contracts.metric import ClusteringMetric, Metric, OpenSetMetric, RankingMetric, VerificationMetric
+from fairground.contracts.metric import (
+    ClusteringMetric,
+    ConsistencyMetric,
+    Metric,
+    OpenSetMetric,
+    RankingMetric,
+    VerificationMetric,
+)
 from fairground.evaluation import Distance, EmbeddingView, GroupRule, RelevanceFunction, Reranking, checked_arrays
 from fairground.records.arrays import array_names, read_arrays
 from fairground.retrieval import QueryExpansion
@@ -212,6 +219,8 @@ def _score(metric: Metric, view: EmbeddingView) -> float:
         return float(np.mean([metric.score(table) for table in view.contingencies]))
     if isinstance(metric, VerificationMetric):
         return metric.score(view.curve.verification)
+    if isinstance(metric, ConsistencyMetric):
+        return float(metric.per_class(view.pairs_by_class).mean())
     assert isinstance(metric, OpenSetMetric)
     return metric.score(view.open_set)
 
@@ -230,6 +239,10 @@ def _interval(
     units = np.arange(view.n_queries) if view.query_classes is None else view.query_classes
     if isinstance(metric, VerificationMetric):
         return bootstrap.of_verification(metric, view.curve, units)
+    if isinstance(metric, ConsistencyMetric):
+        # The mean curve of all classes stays as it is.
+        of_classes = metric.per_class(view.pairs_by_class)
+        return bootstrap.of_mean(of_classes, np.arange(len(of_classes)))
     if isinstance(metric, OpenSetMetric):
         return bootstrap.of_open_set(metric, view.open_set, units)
     assert values is not None
@@ -241,7 +254,7 @@ def metric_named(word: str) -> Metric:
     if ":" in word:
         path, _, argument = metric_names.without_reranking(word).partition("@")
         kind = find("metrics", path)
-        kinds = "RankingMetric, ClusteringMetric, VerificationMetric or OpenSetMetric"
+        kinds = "RankingMetric, ClusteringMetric, VerificationMetric, OpenSetMetric or ConsistencyMetric"
         is_metric = inspect.isclass(kind) and issubclass(kind, Metric)
         require(is_metric, f"'{path}' is not a metric: derive it from {kinds}")
         shown, text = f"metric '{word}'", argument or None

@@ -11,6 +11,7 @@ from fairground.metrics.mrr import MrrMetric
 from fairground.metrics.ndcg import NdcgMetric
 from fairground.metrics.nmi import NmiMetric
 from fairground.metrics.open_set_auroc import OpenSetAurocMetric
+from fairground.metrics.opis import OpisMetric
 from fairground.metrics.oscr import OscrMetric
 from fairground.metrics.precision import PrecisionMetric
 from fairground.metrics.precision_at_c import PrecisionAtCMetric
@@ -32,6 +33,7 @@ __all__ = [
     "NdcgMetric",
     "NmiMetric",
     "OpenSetAurocMetric",
+    "OpisMetric",
     "OscrMetric",
     "PrecisionAtCMetric",
     "PrecisionMetric",

@@ -1,0 +1,94 @@
+"""How the pairs of every class stand at thresholds that are chosen by the impostor pairs of all classes."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from fairground import evaluation
+from fairground.contracts import DataError, require
+
+#: equidistant distances, from 0 to the largest possible, among which a threshold of all classes is found
+STEPS = 10_000
+#: rows whose pairs are held at once
+EDGE = 1024
+
+
+class _Pairs(NamedTuple):
+    """Distances (r, c) of rows and columns with their classes; infinite where a pair is counted elsewhere."""
+
+    distances: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+
+
+class PairsByClass:
+    """The pairs of one set of embeddings, in blocks of bounded size."""
+
+    def __init__(self, view: "evaluation.EmbeddingView") -> None:
+        is_one_set = view.references is None and view.query_rows is None and view.groups is None
+        require(is_one_set, "opis compares the pairs of one set: it takes no references, query_rows or groups")
+        self._view, self._classes = view, view.row_classes
+        self.sizes = np.bincount(self._classes)
+        is_enough = len(self.sizes) > 1 and bool((self.sizes > 1).any())
+        require(is_enough, "opis needs two classes, and two rows of one of them", DataError)
+        self._found: dict[tuple[float, float, int], tuple[np.ndarray, np.ndarray]] = {}
+
+    def shares(self, low_far: float, high_far: float, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return what `PairShares` says, computed once."""
+        key = (low_far, high_far, n)
+        if key not in self._found:
+            low, high = self._thresholds(low_far, high_far)
+            self._found[key] = self._shares(np.linspace(low, high, n))
+        return self._found[key]
+
+    def _thresholds(self, *rates: float) -> np.ndarray:
+        """Return the largest distance of the grid at which a share of impostor pairs passes, for each rate."""
+        top = 2 * max(float(np.linalg.norm(rows, axis=1).max()) for rows in map(self._rows, self._starts()))
+        passing = np.zeros(STEPS + 1, np.int64)
+        for pairs in self._blocks():
+            is_impostor = (pairs.left[:, None] != pairs.right) & np.isfinite(pairs.distances)
+            # Rounding may lift a distance beyond the largest possible one.
+            steps = np.ceil(pairs.distances[is_impostor] * (STEPS / max(top, 1e-300)))
+            passing += np.bincount(np.minimum(steps, STEPS).astype(np.int64), minlength=STEPS + 1)
+        reached = np.cumsum(passing)
+        places = np.searchsorted(reached, np.array(rates) * reached[-1], side="right") - 1
+        return np.asarray(np.maximum(places, 0) * (top / STEPS))
+
+    def _shares(self, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        n_classes, n = len(self.sizes), len(thresholds)
+        genuine, impostors = np.zeros((2, n_classes * n))
+        for pairs in self._blocks():
+            near = np.nonzero(pairs.distances <= thresholds[-1])
+            left, right = pairs.left[near[0]], pairs.right[near[1]]
+            places = np.searchsorted(thresholds, pairs.distances[near])
+            is_own = left == right
+            genuine += np.bincount(left[is_own] * n + places[is_own], minlength=n_classes * n)
+            for ends in (left, right):
+                impostors += np.bincount(ends[~is_own] * n + places[~is_own], minlength=n_classes * n)
+        sizes = self.sizes[:, None]
+        accepted = genuine.reshape(n_classes, n).cumsum(1) / np.maximum(sizes * (sizes - 1) / 2, 1)
+        refused = 1 - impostors.reshape(n_classes, n).cumsum(1) / (sizes * (len(self._classes) - sizes))
+        is_known = self.sizes > 1
+        return accepted[is_known], refused[is_known]
+
+    def _starts(self) -> range:
+        return range(0, len(self._classes), EDGE)
+
+    def _rows(self, start: int) -> np.ndarray:
+        rows = self._view.rows(np.arange(start, min(start + EDGE, len(self._classes))))
+        if not self._view.is_raw:
+            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+            rows = rows / np.where(lengths > 0, lengths, 1)
+        return rows
+
+    def _blocks(self) -> Iterator[_Pairs]:
+        for i in self._starts():
+            mine = self._rows(i)
+            for j in range(i, len(self._classes), EDGE):
+                theirs = mine if i == j else self._rows(j)
+                halves = (np.einsum("ij,ij->i", rows, rows) / 2 for rows in (mine, theirs))
+                distances = np.sqrt(np.maximum(2 * (np.add.outer(*halves) - mine @ theirs.T), 0))
+                if i == j:
+                    distances[np.tril_indices(len(mine))] = np.inf
+                yield _Pairs(distances, self._classes[i : i + EDGE], self._classes[j : j + EDGE])
