@@ -30,13 +30,13 @@ def digest(data: Any) -> str:
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def near(data: Any) -> Any:
-    """Return stored data such that numbers agree to the digits that processors share."""
+def near(data: Any, within: float = 1e-7) -> Any:
+    """Return stored data such that numbers agree to the digits that processors share, or within an amount."""
     if isinstance(data, dict):
-        return {key: near(value) for key, value in data.items()}
+        return {key: near(value, within) for key, value in data.items()}
     if isinstance(data, list):
-        return [near(value) for value in data]
-    return pytest.approx(data, rel=RELATIVE, abs=1e-7, nan_ok=True) if isinstance(data, float) else data
+        return [near(value, within) for value in data]
+    return pytest.approx(data, rel=RELATIVE, abs=within, nan_ok=True) if isinstance(data, float) else data
 
 
 def write(path: Path, data: Any) -> None:

@@ -1,7 +1,7 @@
 """What every command prints with `--json`, on a home of a few tiny runs and one of a tiny study.
 
-Times, places, versions, sizes of files and checksums of weights are left out; numbers agree to the digits that
-processors share, and on the machine that wrote them sentences agree with them.
+Times, places, versions, sizes of files and checksums of weights are left out. On the machine that wrote them sentences
+and numbers agree; on others numbers agree as far as one swapped neighbour lets them.
 `python -m tests.golden.test_command_json` writes them anew.
 """
 
@@ -18,7 +18,7 @@ import pytest
 from PIL import Image
 
 from tests.golden.command import printed
-from tests.golden.machine import digest, near, read, write
+from tests.golden.machine import SCORE, digest, near, read, write
 from tests.training.tiny import tiny_words
 
 STORED = Path(__file__).with_name("command_json")
@@ -199,11 +199,12 @@ def test_every_command_answers_as_it_always_did(tmp_path: Path) -> None:
     differing = []
     for name, given in found.items():
         stored, is_same_machine = read(STORED / f"{name}.json")
-        pair = (given, stored) if is_same_machine else (without_numbers(given), without_numbers(stored))
-        differing += [(name, *pair)] if pair[0] != near(pair[1]) else []
+        wanted = near(stored) if is_same_machine else near(without_numbers(stored), within=SCORE)
+        given = given if is_same_machine else without_numbers(given)
+        differing += [(name, given, wanted)] if given != wanted else []
     names = [name for name, _, _ in differing]
-    for name, given, stored in differing:
-        assert given == near(stored), f"{name} differs, of {names}"
+    for name, given, wanted in differing:
+        assert given == wanted, f"{name} differs, of {names}"
 
 
 if __name__ == "__main__":
