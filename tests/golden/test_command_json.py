@@ -197,10 +197,10 @@ def test_every_command_answers_as_it_always_did(tmp_path: Path) -> None:
     found = answers(tmp_path.resolve())
     assert {path.stem for path in STORED.iterdir()} == set(found)
     differing = []
-    for name, given in found.items():
+    for name, answered in found.items():
         stored, is_same_machine = read(STORED / f"{name}.json")
         wanted = near(stored) if is_same_machine else near(without_numbers(stored), within=SCORE)
-        given = given if is_same_machine else without_numbers(given)
+        given = answered if is_same_machine else without_numbers(answered)
         differing += [(name, given, wanted)] if given != wanted else []
     names = [name for name, _, _ in differing]
     for name, given, wanted in differing:
