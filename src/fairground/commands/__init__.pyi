@@ -18,6 +18,7 @@ from fairground.commands.embed import MODEL_HELP
 from fairground.commands.embed import SkipUnreadable
 from fairground.commands.embed import readable_inputs
 from fairground.commands.evaluate import Split
+from fairground.commands.frontier import frontier_command
 from fairground.commands.index import IndexFolder
 from fairground.commands.index import add
 from fairground.commands.index import build
@@ -229,6 +230,7 @@ __all__ = [
     "file_digests",
     "find_study",
     "fitted",
+    "frontier_command",
     "get_command",
     "get_data",
     "guard_streams",

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fairground import deploy
 from fairground.commands import HOME, Answer, Device, Home, Quiet
@@ -15,6 +15,10 @@ def build(
     model: Annotated[str, "MODEL", MODEL_HELP],
     data: Annotated[str, "DATA", DATA_HELP],
     out: Annotated[Path, "--output", "-o", "The folder to write."],
+    precision: Annotated[
+        Literal["float32", "int8", "binary"],
+        "Bits per number: int8 takes a quarter of the space, binary finds by signs and scores by int8.",
+    ] = "float32",
     skip_unreadable: SkipUnreadable = False,
     home: Home = HOME,
     device: Device = "auto",
@@ -28,7 +32,7 @@ def build(
     """
     opened = deploy.open_model(model, home=home, device=device)
     with readable_inputs(data, "indexing", is_quiet=quiet, skip_unreadable=skip_unreadable) as (inputs, tell):
-        built = deploy.build_index(opened, inputs, out, tell=tell)
+        built = deploy.build_index(opened, inputs, out, precision=precision, tell=tell)
     example = "picture.jpg" if inputs.images.is_picture else "features.npz"
     line = f"wrote {out}: {len(built):,} rows; search it with `fairground query {out} {example}`"
     return Answer({"folder": str(out), "n": len(built)}, [line])

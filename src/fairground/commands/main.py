@@ -33,6 +33,7 @@ COMMANDS = {
     "embed": ("embed:embed", "Embed images or features with a trained model."),
     "index": ("index:COMMANDS", "Make a collection searchable."),
     "query": ("query:query", "Find the class and nearest images of a picture."),
+    "frontier": ("frontier:frontier_command", "Weigh fewer dimensions, fewer bits and re-ranking."),
     "list": ("list:list_things", "List components, runs, protocols or rules."),
     "runs": ("runs:COMMANDS", "List, import or remove runs."),
     "show": ("show:show", "Show one run: its settings, course and scores."),

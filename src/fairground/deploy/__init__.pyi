@@ -31,6 +31,7 @@ from fairground.deploy.index_search import QUERIES
 from fairground.deploy.index_search import UNIT_LENGTH
 from fairground.deploy.index_search import VOTERS
 from fairground.deploy.index_search import search
+from fairground.deploy.index_search import search_signs
 from fairground.deploy.index_search import vote
 from fairground.deploy.inputs import Embeddable
 from fairground.deploy.inputs import EmbeddingInputs
@@ -67,6 +68,12 @@ from fairground.deploy.onnx_export import LARGEST_DIFFERENCE
 from fairground.deploy.onnx_export import ONNX
 from fairground.deploy.onnx_export import example_inputs
 from fairground.deploy.onnx_export import write_onnx
+from fairground.deploy.quantised_rows import Precision
+from fairground.deploy.quantised_rows import QuantisedRows
+from fairground.deploy.quantised_rows import SHORTLIST
+from fairground.deploy.quantised_rows import nearest_by_signs
+from fairground.deploy.quantised_rows import quantise
+from fairground.deploy.quantised_rows import signs_of
 from fairground.deploy.unknown_classes import DecisionRule
 from fairground.deploy.unknown_classes import FPIR
 from fairground.deploy.unknown_classes import OpenSetTrials
@@ -76,6 +83,13 @@ from fairground.deploy.unknown_classes import open_set_trials
 from fairground.deploy.unknown_classes import rule_of
 from fairground.deploy.unknown_classes import spread_rows
 from fairground.deploy.unknown_classes import trials_of
+from fairground.deploy.vector_frontier import Frontier
+from fairground.deploy.vector_frontier import FrontierPoint
+from fairground.deploy.vector_frontier import K
+from fairground.deploy.vector_frontier import LEAST
+from fairground.deploy.vector_frontier import METRICS
+from fairground.deploy.vector_frontier import N_TIMED
+from fairground.deploy.vector_frontier import frontier_of
 from fairground.errors import ClusterError
 from fairground.errors import DamageWarning
 from fairground.errors import DataError
@@ -132,20 +146,26 @@ __all__ = [
     "FPIR",
     "FairgroundError",
     "Forbid",
+    "Frontier",
+    "FrontierPoint",
     "Index",
     "IndexChange",
     "IndexInfo",
     "InputError",
+    "K",
     "LARGEST_DIFFERENCE",
+    "LEAST",
     "LockedError",
     "MARK",
     "METADATA",
+    "METRICS",
     "MODEL",
     "MOST",
     "MOST_ROWS",
     "Matches",
     "MeasuredScore",
     "ModelMetadata",
+    "N_TIMED",
     "NearestClass",
     "Neighbour",
     "ONNX",
@@ -153,11 +173,14 @@ __all__ = [
     "OpenSetTrials",
     "PICTURES",
     "PictureError",
+    "Precision",
     "QUERIES",
+    "QuantisedRows",
     "QueryDecision",
     "QueryResult",
     "ROWS",
     "ResizedImages",
+    "SHORTLIST",
     "SIDE",
     "SealError",
     "StoreError",
@@ -180,11 +203,13 @@ __all__ = [
     "embed_to_file",
     "example_inputs",
     "file_digests",
+    "frontier_of",
     "held",
     "is_at_work",
     "listed",
     "metadata_of",
     "model_of_run",
+    "nearest_by_signs",
     "open_file",
     "open_index",
     "open_model",
@@ -192,6 +217,7 @@ __all__ = [
     "parse_json",
     "parse_with_digest",
     "put_away",
+    "quantise",
     "query_index",
     "read_bytes",
     "read_csv",
@@ -210,7 +236,9 @@ __all__ = [
     "resized_images",
     "rule_of",
     "search",
+    "search_signs",
     "shown",
+    "signs_of",
     "spread_rows",
     "sweep",
     "thresholds_of",

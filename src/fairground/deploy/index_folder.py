@@ -27,16 +27,20 @@ from typing import Any
 import numpy as np
 
 from fairground.deploy import UNIT_LENGTH, Embeddable, Matches, UsableModel, read_inputs, search, thumbnails_of
+from fairground.deploy.index_search import search_signs
 from fairground.deploy.model_folder import read_model, require_place, write_model
+from fairground.deploy.quantised_rows import SHORTLIST, Precision, QuantisedRows, quantise, signs_of
 from fairground.files import cannot_write, held, read_json, sweep, write_atomically
 from fairground.spec import DataError, StoreError, nearest, require
 
 MARK = "index.json"
 MODEL = "model"
-_FORMAT, _VERSION = "fairground index", 4
+_FORMAT, _VERSION = "fairground index", 5
 _ROWS, _LABELS, _NAMES, _REMOVED = "rows.f32", "labels.i32", "names.jsonl", "removed.i64"
 _PICTURES, _PICTURE_ENDS = "thumbnails.bin", "thumbnails.i64"
-_FILES = (_ROWS, _LABELS, _NAMES, _REMOVED, _PICTURES, _PICTURE_ENDS)
+#: rows of eight bits, and the signs that they are found by
+_CODES, _SCALES, _SIGNS = "rows.i8", "scales.f32", "signs.u64"
+_FILES = (_ROWS, _LABELS, _NAMES, _REMOVED, _PICTURES, _PICTURE_ENDS, _CODES, _SCALES, _SIGNS)
 _LOCK = "index.lock"
 #: calibration of the open-set decision (`unknown_classes.py`)
 TRIALS = "open_set.npz"
@@ -47,6 +51,8 @@ Tell = Callable[[str, int, int], None]
 @dataclass(frozen=True, kw_only=True)
 class IndexInfo:
     """The content of index.json: raw embeddings are compared by Euclidean distance, others by cosine.
+
+    `precision` is that of the rows: float32, int8, or binary, which is int8 found by signs first.
 
     `n` counts removed rows too. `sizes` is how many bytes of each file count, `sums` their checksums. `left_out` names
     unreadable pictures.
@@ -59,6 +65,7 @@ class IndexInfo:
     sizes: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(_FILES, 0))
     sums: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(_FILES, 0))
     left_out: tuple[str, ...] = ()
+    precision: Precision = "float32"
 
     def write(self, folder: Path) -> None:
         content = {"format": _FORMAT, "version": _VERSION, **asdict(self)}
@@ -72,7 +79,7 @@ class Index:
     folder: Path
     info: IndexInfo
     #: the embeddings (n, d) of every row, removed ones included
-    rows: np.ndarray
+    rows: np.ndarray | QuantisedRows
     #: the numbers of removed rows, ascending
     removed: np.ndarray
     device: str = "auto"
@@ -120,7 +127,12 @@ class Index:
             return file.read(end - begin) or None
 
     def search(self, queries: np.ndarray, k: int = 10) -> Matches:
-        return search(queries, self.rows, k, is_raw=self.info.is_raw, removed=self.removed)
+        n_scored = SHORTLIST * k
+        if self.info.precision != "binary" or n_scored >= len(self):
+            return search(queries, self.rows, k, is_raw=self.info.is_raw, removed=self.removed)
+        words = -(-self.info.width // 64)
+        signs = _mapped(self.folder, self.info, _SIGNS, "<u8").reshape(self.info.n, words)
+        return search_signs(queries, self.rows, signs, k, n_scored, self.removed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,13 +159,17 @@ def open_index(folder: Path | str, *, device: str = "auto") -> Index:
     try:
         texts = {name: tuple(content[name]) for name in ("class_names", "left_out")}
         info = IndexInfo(**{**content, **texts})
-        is_sound = info.sizes[_ROWS] == 4 * info.n * info.width
-        is_sound = is_sound and all((path / name).stat().st_size >= info.sizes[name] for name in _FILES if info.n)
+        is_exact = info.precision == "float32"
+        n_bytes = info.sizes[_ROWS] // 4 if is_exact else info.sizes[_CODES]
+        is_sound = n_bytes == info.n * info.width
+        is_sound = is_sound and all((path / name).stat().st_size >= size for name, size in info.sizes.items() if size)
         require(is_sound, "its files do not agree", DataError)
-        for name in (_ROWS, _LABELS, _NAMES, _REMOVED):
+        for name in (_ROWS, _LABELS, _NAMES, _REMOVED, _CODES, _SCALES, _SIGNS):
             is_whole = zlib.crc32(_mapped(path, info, name, "u1").data) == info.sums[name]
             require(is_whole, f"{name} does not match its checksum", DataError)
-        rows = _mapped(path, info, _ROWS, "<f4").reshape(info.n, info.width)
+        stored = _mapped(path, info, _ROWS if is_exact else _CODES, "<f4" if is_exact else "i1")
+        stored = stored.reshape(info.n, info.width)
+        rows = stored if is_exact else QuantisedRows(stored, _mapped(path, info, _SCALES, "<f4"))
         removed = np.unique(_mapped(path, info, _REMOVED, "<i8"))
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise DataError(f"the index in {path} is damaged ({error}); build it again") from error
@@ -166,21 +182,31 @@ def _mapped(folder: Path, info: IndexInfo, name: str, kind: str) -> np.ndarray:
     return np.memmap(folder / name, kind, "r", shape=(n,)) if n else np.empty(0, kind)
 
 
-def create_index(folder: Path | str, *, width: int, is_raw: bool = False) -> Index:
+def create_index(folder: Path | str, *, width: int, is_raw: bool = False, precision: Precision = "float32") -> Index:
     """Make an empty index for ready-made embeddings of `width`; it has no model, so it is searched by embeddings."""
     path = Path(folder).expanduser()
     require(width >= 1, f"width must be at least 1; got {width}")
     is_free = not path.exists() or (path.is_dir() and not any(path.iterdir()))
     require(is_free, f"'{path}' already exists; name a new folder")
-    IndexInfo(width=width, is_raw=is_raw).write(path)
+    IndexInfo(width=width, is_raw=is_raw, precision=precision).write(path)
     return open_index(path)
 
 
-def build_index(model: UsableModel, data: Embeddable, folder: Path, *, tell: Tell = lambda *_: None) -> Index:
+def build_index(
+    model: UsableModel,
+    data: Embeddable,
+    folder: Path,
+    *,
+    precision: Precision = "float32",
+    tell: Tell = lambda *_: None,
+) -> Index:
     """Embed a collection into an index folder, in place of an index that is there."""
     inputs = read_inputs(data)
     require_place(folder, MARK, "an index")
-    IndexInfo(width=model.metadata.embedding_dim, is_raw=not model.metadata.normalise).write(folder)
+    is_raw = not model.metadata.normalise
+    refusal = f"an index of raw embeddings is compared by distance: its precision must be float32; got {precision}"
+    require(not is_raw or precision == "float32", refusal)
+    IndexInfo(width=model.metadata.embedding_dim, is_raw=is_raw, precision=precision).write(folder)
     for name in (*_FILES, TRIALS):
         # Removed, not overwritten: a process that searches the old index keeps its files.
         (folder / name).unlink(missing_ok=True)
@@ -293,7 +319,7 @@ def _add_rows(
         yield (info.sizes[_PICTURES] + np.cumsum(sizes, dtype="<i8")).tobytes()
 
     appended: dict[str, Iterable[bytes]] = {
-        _ROWS: (_checked(block, info).tobytes() for block in blocks),
+        **_stored_rows((_checked(block, info) for block in blocks), info.precision),
         _LABELS: [np.array(labels, "<i4").tobytes()],
         _NAMES: (json.dumps(name).encode() + b"\n" for name in names),
         _PICTURES: measured(),
@@ -303,6 +329,23 @@ def _add_rows(
     _append(index, appended, n=info.n + len(names), class_names=tuple(numbers), left_out=(*info.left_out, *left_out))
     n, has_dropped = len(index) + len(names) - len(gone), classes is not None and not has_classes
     return IndexChange(added=len(names), removed=len(gone), n=n, has_dropped_classes=has_dropped)
+
+
+def _stored_rows(blocks: Iterable[np.ndarray], precision: Precision) -> dict[str, Iterable[bytes]]:
+    """Return the bytes of each file that rows of a precision are stored in; scales and signs wait for the codes."""
+    if precision == "float32":
+        return {_ROWS: (block.tobytes() for block in blocks)}
+    waiting: dict[str, list[bytes]] = {_SCALES: [], _SIGNS: []}
+
+    def codes() -> Iterator[bytes]:
+        for block in blocks:
+            found = quantise(block)
+            waiting[_SCALES].append(found.scales.astype("<f4").tobytes())
+            if precision == "binary":
+                waiting[_SIGNS].append(signs_of(block).tobytes())
+            yield found.codes.tobytes()
+
+    return {_CODES: codes(), **waiting}
 
 
 def _checked(block: np.ndarray, info: IndexInfo) -> np.ndarray:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from fairground.deploy.quantised_rows import QuantisedRows, nearest_by_signs
 from fairground.loading import DataError, n_threads, require
 from fairground.retrieval.threads import share_out
 
@@ -37,7 +38,7 @@ class Matches(NamedTuple):
 
 def search(
     queries: np.ndarray,
-    rows: np.ndarray,
+    rows: np.ndarray | QuantisedRows,
     k: int,
     *,
     is_raw: bool = False,
@@ -69,13 +70,18 @@ def search(
         some = slice(begin, min(begin + QUERIES, len(wanted)))
 
         def work(first: int, found: _Candidates, some: slice = some) -> None:
-            block = rows[first : first + BLOCK]
-            products = wanted[some] @ block.T if some.stop - some.start > 1 else _products(wanted[some][0], block)
+            last = min(first + BLOCK, len(rows))
+            if some.stop - some.start > 1:
+                products = wanted[some] @ rows[first:last].T
+            elif isinstance(rows, QuantisedRows):
+                products = _products(wanted[some][0], rows.codes[first:last]) * rows.scales[first:last]
+            else:
+                products = _products(wanted[some][0], rows[first:last])
             if half_squares is not None:
                 products -= half_squares[first : first + BLOCK]
-            products[:, gone[slice(*np.searchsorted(gone, [first, first + len(block)]))] - first] = -np.inf
+            products[:, gone[slice(*np.searchsorted(gone, [first, last]))] - first] = -np.inf
             if forbid is not None:
-                products[forbid(some, slice(first, first + len(block)))] = -np.inf
+                products[forbid(some, slice(first, last))] = -np.inf
             found.add(first, products)
 
         make = lambda some=some: _Candidates(k, margins[some])  # noqa: E731
@@ -99,6 +105,22 @@ def _products(query: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return products
 
 
+def search_signs(
+    queries: np.ndarray,
+    rows: np.ndarray | QuantisedRows,
+    signs: np.ndarray,
+    k: int,
+    n_scored: int,
+    removed: np.ndarray,
+) -> Matches:
+    """Return the most similar of the `n_scored` rows whose signs differ least from those of each query."""
+    numbers, scores = np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.float32)
+    near = nearest_by_signs(queries, signs, n_scored, removed)
+    for query, some in enumerate(near):
+        numbers[query], scores[query] = _best(queries[query].astype(np.float32), rows, some, k, is_raw=False)
+    return Matches(numbers, scores)
+
+
 class _Candidates:
     """Per query, the numbers of rows that may be among its `k` nearest, as far as blocks were looked at."""
 
@@ -120,7 +142,7 @@ class _Candidates:
             self.scores[query] = joined[is_kept]
 
 
-def _best(query: np.ndarray, rows: np.ndarray, candidates: np.ndarray, k: int, is_raw: bool) -> Matches:
+def _best(query: np.ndarray, rows: np.ndarray | QuantisedRows, candidates: np.ndarray, k: int, is_raw: bool) -> Matches:
     exact, own = rows[candidates].astype(np.float64), query.astype(np.float64)
     # Sums along the last axis, not a product: they do not depend on which rows are around.
     scores = (0.0 - np.sqrt(((exact - own) ** 2).sum(1)) if is_raw else (exact * own).sum(1)).astype(np.float32)

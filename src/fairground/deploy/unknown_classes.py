@@ -220,7 +220,8 @@ def trials_of(index: Index, tell: Tell = lambda *_: None) -> OpenSetTrials:
         kept = read_arrays(path, array_names(path))
         if str(kept.pop("key")) == key:
             return OpenSetTrials(**{**kept, "n_indexed": int(kept["n_indexed"])})  # type: ignore[arg-type]
-    embeddings = index.rows if len(index.removed) == 0 else index.rows[index.ids]
+    is_mapped = isinstance(index.rows, np.ndarray) and len(index.removed) == 0
+    embeddings = np.asarray(index.rows) if is_mapped else index.rows[index.ids]
     trials = open_set_trials(embeddings, labels, rows, is_raw=index.info.is_raw, tell=tell)
     if len(rows) * len(labels) >= _KEPT:
         # In a folder that cannot be written, trials are computed each time.

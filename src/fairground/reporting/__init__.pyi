@@ -96,6 +96,8 @@ from fairground.reporting.figure import figures_of
 from fairground.reporting.figure import side_of
 from fairground.reporting.figure import signed
 from fairground.reporting.figure import write_figures
+from fairground.reporting.frontier_page import frontier_sentence
+from fairground.reporting.frontier_page import write_frontier
 from fairground.reporting.gallery_pictures import Gallery
 from fairground.reporting.gallery_pictures import Query
 from fairground.reporting.gallery_pictures import Tile
@@ -277,6 +279,7 @@ __all__ = [
     "find_runs",
     "folded",
     "from_study",
+    "frontier_sentence",
     "has_intervals",
     "heading",
     "headline_of",
@@ -355,6 +358,7 @@ __all__ = [
     "write_atomically",
     "write_figure",
     "write_figures",
+    "write_frontier",
     "write_page",
     "write_recommendation_page",
     "write_suspects",

@@ -1,0 +1,94 @@
+"""The page of a frontier: score against bytes per vector, and every way to keep and compare vectors in a table."""
+
+from pathlib import Path
+
+from fairground import deploy
+from fairground.reporting.drawing import Bar, Line, Panel, panels, svg_for_page
+from fairground.reporting.headings_and_units import show
+from fairground.reporting.page_templates import render, write_page
+
+_NAMES = {"prefix": "first numbers", "principal": "principal axes", "random": "random coordinates"}
+_COLUMNS = ("vectors", "MAP@R, %", "95 % interval", "Recall@1, %", "bytes searched", "bytes stored", "ms per query")
+
+
+def frontier_sentence(found: "deploy.Frontier") -> str:
+    best, small = found.best, found.smallest
+    span = f"{show('map@r', best.interval.low)} to {show('map@r', best.interval.high)}"
+    head = (
+        f"The best plain vectors, {best.dimension} {_NAMES[best.reduction]}, have MAP@R {show('map@r', best.score)} %"
+    )
+    if small == best:
+        return f"{head} ({span}); no smaller dimension is within that interval."
+    tail = f"{small.dimension} {_NAMES[small.reduction]} are the smallest within that interval"
+    return f"{head} ({span}); {tail}, with {show('map@r', small.score)} %."
+
+
+def write_frontier(found: "deploy.Frontier", *, title: str, out: Path) -> Path:
+    draw = panels(
+        [_dimensions(found), _other_ways(found)],
+        columns=1,
+        keys=[(name, series) for series, name in enumerate(_NAMES.values())],
+        kind="line",
+    )
+    description = "MAP@R against numbers per vector, and of fewer bits and re-ranked lists, with 95 % intervals"
+    page = render(
+        "frontier.html",
+        title=title,
+        sentence=frontier_sentence(found),
+        found=found,
+        svg=svg_for_page(draw, (8.4, 8.4), prefix="frontier", description=description),
+        columns=_COLUMNS,
+        rows=[_cells(one) for one in sorted(found.points, key=lambda one: -one.score)],
+    )
+    return write_page(page, out)
+
+
+def _dimensions(found: "deploy.Frontier") -> Panel:
+    items = []
+    for series, name in enumerate(_NAMES):
+        mine = [one for one in found.points if one.reduction == name and _is_plain(one)]
+        line = sorted(mine, key=lambda one: one.dimension)
+        low, high = ([100 * getattr(one.interval, side) for one in line] for side in ("low", "high"))
+        across, up = [one.dimension for one in line], [100 * one.score for one in line]
+        items.append(Line(across, up, series=series, low=low, high=high))
+    return Panel(items, title="Fewer numbers", x="numbers per vector", y="MAP@R, %", log="x")
+
+
+def _other_ways(found: "deploy.Frontier") -> Panel:
+    chosen = dict.fromkeys((one.reduction, one.dimension) for one in (found.best, found.smallest))
+    ways = [one for place in chosen for one in found.points if (one.reduction, one.dimension) == place]
+    bars = []
+    for row, one in enumerate(ways):
+        half = 50 * (one.interval.high - one.interval.low)
+        bars.append(Bar(row, 100 * one.score, series=[*_NAMES].index(one.reduction), error=half))
+    return Panel(
+        bars,
+        title="Fewer bits, and re-ranked (transductive)",
+        x="MAP@R, %",
+        rows=[f"{one.dimension}, {_way(one)}" for one in ways],
+    )
+
+
+def _is_plain(one: "deploy.FrontierPoint") -> bool:
+    return one.precision == "float32" and one.rerank == "none"
+
+
+def _way(one: "deploy.FrontierPoint") -> str:
+    return one.precision if one.rerank == "none" else one.rerank.replace("_", " ")
+
+
+def _name(one: "deploy.FrontierPoint") -> str:
+    mark = "" if one.rerank == "none" else " (transductive)"
+    return f"{one.dimension} {_NAMES[one.reduction]}, {_way(one)}{mark}"
+
+
+def _cells(one: "deploy.FrontierPoint") -> tuple[str, ...]:
+    return (
+        _name(one),
+        show("map@r", one.score),
+        f"{show('map@r', one.interval.low)} to {show('map@r', one.interval.high)}",
+        show("recall@1", one.recall),
+        f"{one.bytes_searched:,}",
+        f"{one.bytes_stored:,}",
+        "" if one.milliseconds is None else f"{one.milliseconds:.2f}",
+    )
