@@ -1,13 +1,15 @@
 """Methods over the data sets of a page and of a home: what is ranked, said, drawn and refused."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from fairground.errors import InputError
+from fairground.records import Score
 from fairground.records.store import Store
-from fairground.reporting import ResultTable, RunSet, over_tables, page_text
+from fairground.reporting import ResultTable, RunSet, over_tables, page_text, section_key
 from tests.commands.test_commands import fairground
 from tests.records.factory import changed
 from tests.reporting.test_result_table import runs
@@ -47,6 +49,26 @@ def test_clear_ranks_are_ranked_with_intervals_and_differences_settled():
     assert [figure.name for figure in found.figures] == ["critical_difference", "performance_profiles"]
     assert "Over data sets. By MAP@R on 4 data sets (birds, cars, shops, pets)." in found.text()
     assert json.loads(json.dumps(found.plain()))["pairs"][0]["verdict"] == "better"
+
+
+def test_splits_of_rising_distance_are_data_sets_and_draw_score_against_distance():
+    found = {}
+    for level, (dataset, records) in enumerate(study().items()):
+        split = {"name": "rising_distance", "level": level}
+        distance = Score(metric="class_distance", split="train", value=20.0 + level)
+        found[dataset] = [
+            replace(changed(record, data={"name": "birds"}, split=split), scores=(*record.scores, distance))
+            for record in records
+        ]
+    keys = {section_key(record)[0] for records in found.values() for record in records}
+    assert keys == {f"birds, level {level}" for level in range(4)}
+    over = over_tables(tables(found))
+    figure = over.figures[0]
+    assert figure.name == "score_against_distance"
+    assert [row[:2] for row in figure.rows[:4]] == [("a", 20.0), ("a", 21.0), ("a", 22.0), ("a", 23.0)]
+    assert all(low <= mean <= high for _, _, mean, low, high in figure.rows)
+    assert figure.rows[3][2] > figure.rows[0][2]
+    assert figure.svg("x").startswith("<svg")
 
 
 def test_what_cannot_be_told_over_data_sets_asks_for_more_of_them():

@@ -16,7 +16,8 @@ class SplitRows(NamedTuple):
     """Row numbers that train, validate and test. `is_closed_set` says that classes may appear in several parts.
 
     `validation` may be empty: only a protocol that selects on the test split can do without. `for_two_classes` are the
-    settings that would let two classes validate.
+    settings that would let two classes validate. `distance` is how far test classes are from training classes, where a
+    split measures it.
     """
 
     train: np.ndarray
@@ -24,6 +25,7 @@ class SplitRows(NamedTuple):
     test: np.ndarray
     is_closed_set: bool = False
     for_two_classes: str = ""
+    distance: float | None = None
 
     def check(self, labels: np.ndarray) -> None:
         """Refuse empty parts, shared rows, and (unless closed-set) shared classes."""

@@ -20,6 +20,8 @@ from fairground.spec import DamageWarning, DataError, FairgroundError, StudySpec
 
 #: what a section of a page is about: the data set and the protocol
 SectionKey = tuple[str, str]
+#: the setting that counts splits of rising distance
+_STEPS = {"rising_distance": "level", "oodml_cars196": "number"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +76,11 @@ class RunSet:
 
 
 def section_key(record: RunRecord) -> SectionKey:
-    return data_name(record.spec.get("data", "?")), str(record.spec.get("protocol", "?"))
+    """Return the data set, by name, and the protocol of a run; each split of rising distance is a data set."""
+    name, split = data_name(record.spec.get("data", "?")), record.spec.get("split") or {}
+    step = _STEPS.get(split.get("name", "")) if isinstance(split, Mapping) else None
+    name = name if step is None else f"{name}, {step} {split[step]}"
+    return name, str(record.spec.get("protocol", "?"))
 
 
 def with_ensembles_apart(records: Iterable[RunRecord]) -> list[RunRecord]:

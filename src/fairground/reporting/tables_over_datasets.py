@@ -52,7 +52,8 @@ class OverTables(NamedTuple):
         }
         ranks = scores_and_ranks.ranks_over_datasets(means, metric=self.metric)
         profiles = scores_and_ranks.performance_profiles(self.found, metric=self.metric)
-        return [figure for figure in (ranks, profiles) if figure is not None]
+        further = scores_and_ranks.score_against_distance(self.tables, [one.name for one in self.found.aggregates])
+        return [figure for figure in (further, ranks, profiles) if figure is not None]
 
     def text(self) -> str:
         return _text(f"Over data sets. {self.lead}", self.rows, self.sentences)

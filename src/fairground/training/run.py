@@ -134,6 +134,8 @@ def _final_scores(training: Training, sealed: SealedRows, folder: RunFolder) -> 
     # Where the test split selects, there are no validation scores.
     chosen = next((row for row in training.progress.rows if row.epoch == training.progress.best_epoch), None)
     judged = chosen.validation if chosen is not None and training.spec.evaluation.select_on == "validation" else {}
+    if (distance := training.parts.split.distance) is not None:
+        analysed = {**analysed, "class_distance": distance}
     of_train = (Score(metric=name, split="train", value=value) for name, value in analysed.items())
     of_others: list[tuple[SplitName, Mapping[str, float]]] = [("validation", judged), ("test", tested)]
     directed = (

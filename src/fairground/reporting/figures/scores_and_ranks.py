@@ -8,6 +8,7 @@ Paper
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+from operator import itemgetter
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -269,4 +270,38 @@ def performance_profiles(found: over_datasets.OverDatasets, *, metric: str) -> R
         height=3.8,
         columns=("method", *(f"score reached by {100 * share:g} % of runs" for share in _SHARES)),
         rows=[(name, *(reached(profile, share) for share in _SHARES)) for name, profile, _ in ranked],
+    )
+
+
+def score_against_distance(tables: Mapping[str, ResultTable], labels: Sequence[str]) -> ReportFigure | None:
+    """Draw each method's scores on splits of rising distance, where the splits of all tables have one."""
+    found: list[tuple[float, ResultTable]] = []
+    for table in tables.values():
+        distances = {run.score("class_distance", "train") for row in table.rows for run in row.done}
+        if len(distances) == 1 and (distance := distances.pop()) is not None:
+            found.append((distance, table))
+    if len(found) < len(tables):
+        return None
+    found.sort(key=itemgetter(0))
+    metric, across = found[0][1].primary, [distance for distance, _ in found]
+    factor, lines, rows = factor_of(metric), [], []
+    for rank, label in enumerate(labels):
+        spans = [row.cells[metric].interval for _, table in found for row in table.rows if row.label == label]
+        known = [span for span in spans if span is not None]
+        means, halves = [factor * span.mean for span in known], [factor * (span.half_width or 0) for span in known]
+        low, high = ([mean + sign * half for mean, half in zip(means, halves, strict=True)] for sign in (-1, 1))
+        lines.append(Line(x=across, y=means, series=series_of(rank), low=low, high=high))
+        rows += [(label, *row) for row in zip(across, means, low, high, strict=True)]
+    panel = Panel(items=lines, x="Fréchet distance of training and test classes", y=axis_of(metric))
+    return ReportFigure(
+        name="score_against_distance",
+        title="Score against distance",
+        sentence=f"{heading(metric)} on {count(len(found), 'split')} whose test classes are further and further from "
+        "the training classes; shades are 95 % intervals over runs.",
+        draw=panels(
+            [panel], columns=1, keys=[(label, series_of(rank)) for rank, label in enumerate(labels)], kind="line"
+        ),
+        height=4.2,
+        columns=("method", "distance", "mean", "low", "high"),
+        rows=rows,
     )
