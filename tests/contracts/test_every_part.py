@@ -73,6 +73,7 @@ OUT_OF_RANGE = [
     ("samplers", "m_per_class", {**SPLIT, "straddle": True}, {"list_length": 31, "per_class": 0}),
     ("samplers", "per_class", SPLIT, {"per_class": 7}),
     ("samplers", "per_class_random", SPLIT, {"uniform_over": "images"}),
+    ("metrics", "acg", {}, {"k": 0}),
     ("metrics", "recall", {}, {"k": 0}),
     ("metrics", "precision", {}, {"k": 1.5}),
     ("metrics", "map", {}, {"limit": 0, "divisor": "R"}),

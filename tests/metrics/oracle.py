@@ -27,14 +27,17 @@ def _distance(left, right, unit):
     return math.fsum((a - b) ** 2 for a, b in zip(left, right, strict=True))
 
 
-def ranking(lists, class_sizes=None):
-    """The same as evidence for a metric."""
+def ranking(lists, class_sizes=None, n_levels=1):
+    """The same as evidence for a metric; where the lists hold grades from 0 to 1, with these."""
     ranks = [[place for place, is_hit in enumerate(hits, 1) if is_hit] for hits in lists]
     sizes = [len(places) for places in ranks]
+    grades = [grade for hits in lists for grade in hits if grade]
     return Ranking(
         offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         ranks=np.array([place for places in ranks for place in places], np.int32),
         class_sizes=np.array(sizes) + 1 if class_sizes is None else np.array(class_sizes),
+        grades=np.array(grades) if any(type(grade) is float for grade in grades) else None,
+        n_levels=n_levels,
     )
 
 

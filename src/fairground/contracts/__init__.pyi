@@ -5,6 +5,7 @@ from fairground.contracts.analysis import Findings
 from fairground.contracts.dataset import Dataset
 from fairground.contracts.dataset import ImageTable
 from fairground.contracts.dataset import Images
+from fairground.contracts.dataset import require_tree
 from fairground.contracts.kernel_or_formula import KernelResult
 from fairground.contracts.kernel_or_formula import LossInputs
 from fairground.contracts.kernel_or_formula import by_kernel_or_formula
@@ -172,6 +173,7 @@ __all__ = [
     "require",
     "require_batch",
     "require_file",
+    "require_tree",
     "require_within",
     "shown",
     "sweep",

@@ -115,12 +115,16 @@ class ImageTable:
             return None
         wider = () if self.wider_labels is None else (self.wider_labels,)
         levels = np.column_stack([self.labels, self.super_labels, *wider])
-        for level, (narrow, wide) in enumerate(zip(levels.T, levels.T[1:], strict=False)):
-            n_pairs = len(np.unique(np.column_stack([narrow, wide]), axis=0))
-            n_split = n_pairs - len(np.unique(narrow))
-            refusal = f"{n_split} classes of level {level + 1} are in more than one class of level {level + 2}"
-            require(n_split == 0, f"levels of relevance must form a tree; {refusal}", DataError)
+        require_tree(levels)
         return levels
+
+
+def require_tree(levels: np.ndarray) -> None:
+    """Refuse labels (n, L) by level in which a class of one level is in two classes of the next."""
+    for level, (narrow, wide) in enumerate(zip(levels.T, levels.T[1:], strict=False), 1):
+        n_split = len(np.unique(np.column_stack([narrow, wide]), axis=0)) - len(np.unique(narrow))
+        refusal = f"{n_split} classes of level {level} are in more than one class of level {level + 1}"
+        require(n_split == 0, f"levels of labels must form a tree; {refusal}", DataError)
 
 
 class Dataset(Part, ABC):

@@ -20,11 +20,15 @@ class Ranking:
 
     `ranks[offsets[q]:offsets[q + 1]]` are the places of query q's relevant references, from 1, ascending, the query
     itself left out of its own list. `class_sizes` counts them with the query itself when it is one of the references.
+    `grades` says how relevant each is, above 0 and at most 1, where relevance is more than yes or no; with levels of a
+    hierarchy it is the share of the `n_levels` that both are in.
     """
 
     offsets: np.ndarray
     ranks: np.ndarray
     class_sizes: np.ndarray
+    grades: np.ndarray | None = None
+    n_levels: int = 1
 
     @property
     def n_queries(self) -> int:
@@ -49,6 +53,17 @@ class Ranking:
         entry = np.arange(1, len(self.ranks) + 1)
         entry -= self.per_entry(self.offsets[:-1])
         return entry
+
+    @cached_property
+    def relevance(self) -> np.ndarray:
+        """The grade of each entry of `ranks`; 1 where relevance is yes or no."""
+        return np.ones(len(self.ranks)) if self.grades is None else self.grades
+
+    def running(self, values: np.ndarray) -> np.ndarray:
+        """Return for each entry the sum over its query's entries up to it."""
+        sums = np.cumsum(values)
+        starts = np.concatenate(([0], sums))[self.offsets[:-1]]
+        return np.asarray(sums - self.per_entry(starts))
 
     def per_entry(self, of_query: np.ndarray) -> np.ndarray:
         """Return a value of each query, repeated for each of its entries."""
@@ -178,7 +193,9 @@ class Metric:
 
 
 class RankingMetric(Metric, ABC):
-    """One value per query; the score is their mean."""
+    """One value per query; the score is their mean. `is_graded` says that it looks at grades, where there are any."""
+
+    is_graded: ClassVar[bool] = False
 
     @abstractmethod
     def per_query(self, ranking: Ranking) -> np.ndarray:

@@ -56,14 +56,17 @@ from fairground.evaluation.metric_scores import score_file_in_detail
 from fairground.evaluation.pairs_by_class import EDGE
 from fairground.evaluation.pairs_by_class import PairsByClass
 from fairground.evaluation.pairs_by_class import STEPS
+from fairground.evaluation.relevant_references import GradedRows
 from fairground.evaluation.relevant_references import GroupRule
 from fairground.evaluation.relevant_references import Groups
 from fairground.evaluation.relevant_references import Listed
 from fairground.evaluation.relevant_references import Relevance
 from fairground.evaluation.relevant_references import RelevanceFunction
+from fairground.evaluation.relevant_references import RelevanceRule
 from fairground.evaluation.relevant_references import SameClass
 from fairground.evaluation.relevant_references import lists_from_function
 from fairground.evaluation.relevant_references import lists_from_sets
+from fairground.evaluation.relevant_references import relevance_of
 from fairground.evaluation.reranking import Reranking
 from fairground.evaluation.reranking import reranked
 from fairground.files import CsvTable
@@ -115,6 +118,7 @@ __all__ = [
     "Evaluation",
     "FairgroundError",
     "GENUINE_LIMIT",
+    "GradedRows",
     "GroupRule",
     "Groups",
     "InputError",
@@ -132,6 +136,7 @@ __all__ = [
     "REQUIRED",
     "Relevance",
     "RelevanceFunction",
+    "RelevanceRule",
     "Reranking",
     "SLOW_BLOCK",
     "STEPS",
@@ -171,6 +176,7 @@ __all__ = [
     "read_text",
     "read_with_digest",
     "reading",
+    "relevance_of",
     "require",
     "require_file",
     "require_within",

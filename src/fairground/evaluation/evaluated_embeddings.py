@@ -5,15 +5,16 @@ It also has the rules of retrieval: which distance, which pairs are left out.
 
 import os
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
 
 from fairground import evaluation, retrieval
-from fairground.contracts import Contingency, DataError, OpenSet, Ranking, Verification, require
+from fairground.contracts import Contingency, DataError, OpenSet, Ranking, Verification, require, require_tree
 from fairground.evaluation import checked_arrays, reranking
 from fairground.evaluation import relevant_references as relevant
 from fairground.functional import normalize, singular_values
@@ -46,7 +47,10 @@ class EmbeddingView:
     On unit vectors (`normalise`) Euclidean and cosine order are one; `distance="cosine"` on raw vectors ranks by angle.
     `query_rows` makes only those rows queries, against all rows. Pairs of one group (a camera, a sequence) are left
     out: all of them, or with `same_class_and_group` only those of one class, as person re-identification does.
-    `relevance` overrides labels as what a query should find. `n_clusters` (the number of classes by
+    `relevance` says how much a row is worth to a query: a function of their rows, or a rule on labels. Sets of labels
+    are relevant if they share one (`any`), graded by `query_share` or `jaccard`, or relevant if they are the `same`.
+    With `levels`, labels are (n, L), the class first and then ever wider super-classes: a class is what a query should
+    find, and graded metrics count the share of levels. `n_clusters` (the number of classes by
     default) and `seed` are those of k-means, which is started from `clustering_seeds` seeds in turn. `threads` and
     `block` (relevant pairs at once) decide time and memory, never a result.
     """
@@ -64,7 +68,7 @@ class EmbeddingView:
         groups: np.ndarray | None = None,
         reference_groups: np.ndarray | None = None,
         group_rule: relevant.GroupRule = "same_group",
-        relevance: relevant.RelevanceFunction | None = None,
+        relevance: relevant.RelevanceFunction | relevant.RelevanceRule | None = None,
         n_clusters: int | None = None,
         seed: int = 1234,
         clustering_seeds: int = 1,
@@ -96,6 +100,9 @@ class EmbeddingView:
         require(clustering_seeds >= 1, f"clustering_seeds must be at least 1; got {clustering_seeds}")
         require(self.threads >= 1, f"threads must be at least 1; got {threads}")
         self._labels, self._relevance = (labels, reference_labels), relevance
+        self._levels: tuple[np.ndarray, np.ndarray] | None = None
+        if isinstance(relevance, str):
+            self._take_rule(relevance)
         self._groups = (groups, reference_groups, group_rule)
         self.kept: ranks.Ranked | None = None
         self.bonus: retrieval.ScoreBonus | None = None
@@ -110,6 +117,39 @@ class EmbeddingView:
         if how not in self._reranked:
             self._reranked[how] = reranking.reranked(self, how)
         return self._reranked[how]
+
+    def _take_rule(self, rule: str) -> None:
+        rules = get_args(relevant.RelevanceRule)
+        require(rule in rules, f"relevance must be one of {', '.join(rules)}, or a function; got '{rule}'")
+        if rule != "levels":
+            is_set = checked_arrays.is_multi_label(self._labels[0])
+            require(is_set, f"relevance='{rule}' needs a set of labels per row; got one label", DataError)
+            return
+        sides = [np.asarray(side) for side in self._labels if side is not None]
+        is_right = all(side.ndim == 2 and side.shape[1] == sides[0].shape[1] for side in sides)
+        got = " and ".join(str(side.shape) for side in sides)
+        require(is_right, f"relevance='levels' needs labels (n, L), one column per level; got shape {got}", DataError)
+        # Numbers per level, the same for queries and references.
+        both = np.concatenate(sides)
+        codes = np.column_stack([np.unique(column, return_inverse=True)[1] for column in both.T])
+        require_tree(codes)
+        self._levels = codes[: self.n_rows], codes[self.n_rows if len(sides) == 2 else 0 :]
+        self._labels = (sides[0][:, 0], sides[1][:, 0] if len(sides) == 2 else None)
+
+    @cached_property
+    def graded(self) -> "EmbeddingView":
+        """The view whose ranking has grades: this one, or with levels one where all of the widest class is relevant."""
+        if self._levels is None or self._relevance != "levels":
+            return self
+        view = copy(self)
+        for name in ("classes", "relevance", "pairing"):
+            vars(view).pop(name, None)
+        view._reranked = {}
+        # Pairs of one class and group are left out by the narrowest class.
+        vars(view)["groups"] = self.groups
+        mine, theirs = (side[:, -1] for side in self._levels)
+        view._labels, view._relevance, view.kept = (mine, None if self.references is None else theirs), None, None
+        return view
 
     @cached_property
     def classes(self) -> checked_arrays.Coded | None:
@@ -137,6 +177,24 @@ class EmbeddingView:
     def row_classes(self) -> np.ndarray:
         return self._one_class_each.queries
 
+    @cached_property
+    def query_labels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Each label of each query: the query, the label's number, and the labels' names; None without labels."""
+        if self.classes is not None:
+            return np.arange(self.n_queries), self.classes.queries[self.query_numbers], self.classes.names
+        if self._labels[0] is None:
+            return None
+        sets = checked_arrays.as_label_sets(self._labels[0], self.n_rows)
+        mine = [sets[row] for row in self.query_numbers]
+        names = sorted(frozenset[Any]().union(*mine), key=lambda name: (str(type(name)), name))
+        number = {name: place for place, name in enumerate(names)}
+        queries = np.repeat(np.arange(len(mine)), [len(labels) for labels in mine])
+        return (
+            queries,
+            np.array([number[label] for labels in mine for label in sorted(labels)], np.int64),
+            np.array(names),
+        )
+
     @property
     def query_classes(self) -> np.ndarray | None:
         """Class number of each query; None where rows have sets of labels or none."""
@@ -163,15 +221,16 @@ class EmbeddingView:
         """Which references each query should find: as the function says if there is one, else by their labels."""
         rows, n_references = self.query_numbers, len(self._searched)
         own = rows if self.references is None else np.full(len(rows), -1)
-        if self._relevance is not None:
+        if callable(self._relevance):
             lists = relevant.lists_from_function(self._relevance, rows, n_references)
         elif self.classes is not None:
-            return relevant.SameClass(self.classes.queries[rows], self.classes.references, own, self.groups)
+            levels = None if self._levels is None or self._relevance else (self._levels[0][rows], self._levels[1])
+            return relevant.SameClass(self.classes.queries[rows], self.classes.references, own, self.groups, levels)
         else:
             mine = theirs = checked_arrays.as_label_sets(self._labels[0], self.n_rows)
             if self.references is not None:
                 theirs = checked_arrays.as_label_sets(self._labels[1], n_references, "reference_labels")
-            lists = relevant.lists_from_sets([mine[row] for row in rows], theirs)
+            lists = relevant.lists_from_sets([mine[row] for row in rows], theirs, self._relevance)
         return relevant.Listed(lists, n_references, own, self.groups)
 
     @cached_property
@@ -237,7 +296,16 @@ class EmbeddingView:
             stop = ranked.start + len(ranked.offsets) - 1
             rows = self.relevance.query_order[ranked.start : stop]
             class_sizes = np.diff(ranked.offsets) + (self.relevance.own[ranked.start : stop] >= 0)
-            yield rows, Ranking(offsets=ranked.offsets, ranks=ranked.ranks, class_sizes=class_sizes)
+            yield (
+                rows,
+                Ranking(
+                    offsets=ranked.offsets,
+                    ranks=ranked.ranks,
+                    class_sizes=class_sizes,
+                    grades=ranked.grades,
+                    n_levels=self.relevance.n_levels,
+                ),
+            )
 
     def _fresh_rankings(self) -> Iterator[ranks.Ranked]:
         wanted = self.relevance

@@ -19,7 +19,8 @@ from fairground.contracts.metric import (
     RankingMetric,
     VerificationMetric,
 )
-from fairground.evaluation import Distance, EmbeddingView, GroupRule, RelevanceFunction, Reranking, checked_arrays
+from fairground.evaluation import Distance, EmbeddingView, GroupRule, Reranking, checked_arrays
+from fairground.evaluation.relevant_references import RelevanceFunction, RelevanceRule
 from fairground.records.arrays import array_names, read_arrays
 from fairground.retrieval import QueryExpansion
 from fairground.retrieval.tiles import normalise_rows
@@ -45,7 +46,7 @@ class ViewSettings(TypedDict, total=False):
     groups: np.ndarray | None
     reference_groups: np.ndarray | None
     group_rule: GroupRule
-    relevance: RelevanceFunction | None
+    relevance: RelevanceFunction | RelevanceRule | None
     n_clusters: int | None
     seed: int
     clustering_seeds: int
@@ -146,8 +147,8 @@ def evaluate_in_detail(
     """Return scores and what is behind them; the view keeps what it has computed for the next call."""
     require(average in ("queries", "classes"), f"average must be 'queries' or 'classes'; got '{average}'")
     require(not isinstance(metrics, str), f"metrics must be a list of names; got the single word '{metrics}'")
-    refusal = "average='classes' needs one label per row; got sets of labels or none"
-    require(average == "queries" or view.classes is not None, refusal)
+    refusal = "average='classes' needs labels; got a relevance function alone"
+    require(average == "queries" or view.query_labels is not None, refusal)
     chosen = {name: metric_named(name) for name in (DEFAULT_METRICS if metrics is None else metrics)}
     ways: dict[str, Reranking] = {way: way for way in metric_names.RERANKINGS}
     if rerank != "none":
@@ -160,13 +161,15 @@ def evaluate_in_detail(
         chosen |= again
     values = {name: np.zeros(view.n_queries) for name, metric in chosen.items() if isinstance(metric, RankingMetric)}
     is_counted = counted_queries(view, lone, is_ranked=bool(values))
-    by_list: dict[str, list[str]] = {}
-    for name in values:
-        by_list.setdefault(metric_names.reranking_of(name), []).append(name)
-    for way, names in by_list.items():
-        for rows, ranking in (view.reranked(ways[way]) if way else view).rankings():
+    ranked = {name: cast(RankingMetric, chosen[name]) for name in values}
+    by_list: dict[tuple[str, EmbeddingView], list[str]] = {}
+    for name, metric in ranked.items():
+        source = view.graded if metric.is_graded else view
+        by_list.setdefault((metric_names.reranking_of(name), source), []).append(name)
+    for (way, source), names in by_list.items():
+        for rows, ranking in (source.reranked(ways[way]) if way else source).rankings():
             for name in names:
-                values[name][rows] = cast(RankingMetric, chosen[name]).per_query(ranking)
+                values[name][rows] = ranked[name].per_query(ranking)
     class_names, class_sizes, per_class = _class_means(view, values, is_counted)
     counted = per_class if average == "classes" else {name: found[is_counted] for name, found in values.items()}
     scores = {
@@ -203,13 +206,15 @@ def counted_queries(view: EmbeddingView, lone: Lone, *, is_ranked: bool) -> np.n
 def _class_means(
     view: EmbeddingView, values: Mapping[str, np.ndarray], is_counted: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-    if view.classes is None or view.query_classes is None:
+    """Return the labels, how many counted queries have each, and the means over them."""
+    if view.query_labels is None:
         return np.empty(0), np.empty(0, np.int64), {}
-    names, counted = view.classes.names, view.query_classes[is_counted]
-    sizes = np.bincount(counted, minlength=len(names))
+    queries, labels, names = view.query_labels
+    queries, labels = queries[is_counted[queries]], labels[is_counted[queries]]
+    sizes = np.bincount(labels, minlength=len(names))
     means = {}
     for name, of_queries in values.items():
-        total = np.bincount(counted, weights=of_queries[is_counted], minlength=len(names))
+        total = np.bincount(labels, weights=of_queries[queries], minlength=len(names))
         means[name] = np.where(sizes > 0, total / np.maximum(sizes, 1), np.nan)
     return names, sizes, means
 
@@ -246,7 +251,11 @@ def _interval(
     if isinstance(metric, OpenSetMetric):
         return bootstrap.of_open_set(metric, view.open_set, units)
     assert values is not None
-    return bootstrap.of_mean(values[is_counted], units[is_counted], over_classes=average == "classes")
+    queries, is_macro = np.arange(view.n_queries), average == "classes"
+    if is_macro and view.query_labels is not None:
+        queries, units, _ = view.query_labels
+    kept = is_counted[queries]
+    return bootstrap.of_mean(values[queries[kept]], units[kept], over_classes=is_macro)
 
 
 def metric_named(word: str) -> Metric:

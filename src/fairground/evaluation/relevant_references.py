@@ -1,4 +1,4 @@
-"""Which references are relevant to which queries: those of the same class, of a shared label, or as a function says.
+"""Which references are relevant to which queries, and how much: by class, shared labels, levels, or a function.
 
 Pairs of one group, such as two images of one camera or one sequence, can be left out: a model finds them too easily.
 """
@@ -12,18 +12,37 @@ import numpy as np
 from fairground.retrieval import DataError, Relevant, require
 
 GroupRule = Literal["same_group", "same_class_and_group"]
-#: rows of queries (q,) and of references (r,) to a boolean matrix (q, r)
+#: how labels make relevance; `levels` takes one label per level of a hierarchy, the others sets of labels
+RelevanceRule = Literal["any", "same", "query_share", "jaccard", "levels"]
+#: relevant rows (k,) of a query, ascending, and their grades where relevance is more than yes or no
+GradedRows = tuple[np.ndarray, np.ndarray | None]
+#: rows of queries (q,) and of references (r,) to a matrix (q, r) of truth values, or of grades from 0 to 1
 RelevanceFunction = Callable[[np.ndarray, np.ndarray], np.ndarray]
 #: of queries and of references: pairs with equal numbers are left out
 Groups = tuple[np.ndarray, np.ndarray]
+
+
+def relevance_of(rule: RelevanceRule, n_shared: np.ndarray, n_query: np.ndarray, n_item: np.ndarray) -> np.ndarray:
+    """Return r(query, item) in [0, 1] by how many labels both share and how many each has.
+
+    `any` is 1 where they share one, `same` where they share all; `query_share` and `jaccard` divide by the labels of
+    the query and by those of either. The levels of a hierarchy are labels too, of which all rows have as many.
+    """
+    if rule == "any":
+        return np.asarray(n_shared > 0, dtype=np.float64)
+    if rule == "same":
+        return np.asarray((n_shared == n_query) & (n_shared == n_item), dtype=np.float64)
+    return np.asarray(n_shared / (n_query + n_item - n_shared if rule == "jaccard" else n_query))
 
 
 class Relevance(ABC):
     """Relevant references of every query, in an order of queries and of references that suits their search.
 
     `query_order` and `reference_order` are row numbers; everything else is in those orders. `own[q]` is the place of
-    query q among the references, or -1. `groups` are left-out pairs.
+    query q among the references, or -1. `groups` are left-out pairs. `n_levels` is that of a hierarchy, 1 without one.
     """
+
+    n_levels: int = 1
 
     query_order: np.ndarray
     reference_order: np.ndarray
@@ -37,10 +56,18 @@ class Relevance(ABC):
 
 
 class SameClass(Relevance):
-    """References of the query's class. Both sides are put in order of class, so that relevant pairs are adjacent."""
+    """References of the query's class. Both sides are put in order of class, so that relevant pairs are adjacent.
+
+    With `levels`, codes (n, L) of queries and of references, a pair has the share of levels that are equal as grade.
+    """
 
     def __init__(
-        self, query_classes: np.ndarray, reference_classes: np.ndarray, own_rows: np.ndarray, groups: Groups | None
+        self,
+        query_classes: np.ndarray,
+        reference_classes: np.ndarray,
+        own_rows: np.ndarray,
+        groups: Groups | None,
+        levels: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
         self.query_order = np.argsort(query_classes, kind="stable")
         self.reference_order = np.argsort(reference_classes, kind="stable")
@@ -50,6 +77,8 @@ class SameClass(Relevance):
         own = own_rows[self.query_order]
         self.own = np.where(own < 0, -1, np.argsort(self.reference_order)[own])
         self.n_relevant = self._size - (self.own >= 0)
+        self._levels = None if levels is None else (levels[0][self.query_order], levels[1][self.reference_order])
+        self.n_levels = 1 if levels is None else levels[0].shape[1]
         self.groups = None
         if groups is not None:
             self.groups = groups[0][self.query_order], groups[1][self.reference_order]
@@ -67,48 +96,71 @@ class SameClass(Relevance):
         kept = where != self.own[query]
         if self.groups is not None:
             kept &= self.groups[0][query] != self.groups[1][where]
-        return Relevant(start, _offsets(self.n_relevant[start:stop]), where[kept].astype(np.int32))
+        query, where, grades = query[kept], where[kept].astype(np.int32), None
+        if self._levels is not None:
+            columns = zip(self._levels[0].T, self._levels[1].T, strict=True)
+            n_shared = sum((mine[query] == theirs[where]).astype(np.int64) for mine, theirs in columns)
+            n_levels = np.array(self.n_levels)
+            grades = relevance_of("levels", np.asarray(n_shared), n_levels, n_levels)
+        return Relevant(start, _offsets(self.n_relevant[start:stop]), where, grades)
 
 
 class Listed(Relevance):
     """Relevant references written out one by one, from label sets or a function."""
 
     def __init__(
-        self, lists: Iterable[np.ndarray], n_references: int, own_rows: np.ndarray, groups: Groups | None
+        self, lists: Iterable[GradedRows], n_references: int, own_rows: np.ndarray, groups: Groups | None
     ) -> None:
         self.query_order, self.reference_order = np.arange(len(own_rows)), np.arange(n_references)
         self.own, self.groups = own_rows, groups
-        kept = [rows[rows != own] for rows, own in zip(lists, own_rows, strict=True)]
-        if groups is not None:
-            kept = [rows[groups[1][rows] != group] for rows, group in zip(kept, groups[0], strict=True)]
+        kept: list[np.ndarray] = []
+        grades: list[np.ndarray] = []
+        for query, ((rows, graded), own) in enumerate(zip(lists, own_rows, strict=True)):
+            is_kept = rows != own
+            if groups is not None:
+                is_kept &= groups[1][rows] != groups[0][query]
+            kept.append(rows[is_kept])
+            if graded is not None:
+                grades.append(graded[is_kept])
         self.n_relevant = np.array([len(rows) for rows in kept], np.int64)
         self._offsets = _offsets(self.n_relevant)
         self._where = np.concatenate(kept).astype(np.int32)
+        self._grades = np.concatenate(grades) if grades else None
 
     def lists(self, start: int, stop: int) -> Relevant:
         offsets = self._offsets[start : stop + 1]
-        return Relevant(start, offsets - offsets[0], self._where[offsets[0] : offsets[-1]])
+        here = slice(offsets[0], offsets[-1])
+        return Relevant(
+            start, offsets - offsets[0], self._where[here], None if self._grades is None else self._grades[here]
+        )
 
 
 def _offsets(sizes: np.ndarray) -> np.ndarray:
     return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
 
-def lists_from_sets(query_sets: Sequence[frozenset], reference_sets: Sequence[frozenset]) -> Iterable[np.ndarray]:
+def lists_from_sets(
+    query_sets: Sequence[frozenset], reference_sets: Sequence[frozenset], rule: RelevanceRule | None = None
+) -> Iterable[GradedRows]:
     rows_of: dict[object, list[int]] = {}
     for row, labels in enumerate(reference_sets):
         for label in labels:
             rows_of.setdefault(label, []).append(row)
     arrays = {label: np.array(rows) for label, rows in rows_of.items()}
-    nothing = np.empty(0, np.int64)
+    n_labels = np.array([len(labels) for labels in reference_sets])
     for labels in query_sets:
-        found = [arrays[label] for label in labels if label in arrays]
-        yield np.unique(np.concatenate(found)) if found else nothing
+        found = [arrays[label] for label in labels if label in arrays] or [np.empty(0, np.int64)]
+        rows, n_shared = np.unique(np.concatenate(found), return_counts=True)
+        if rule in (None, "any"):
+            yield rows, None
+        else:
+            grades = relevance_of(rule or "any", n_shared, np.array(len(labels)), n_labels[rows])
+            yield rows[grades > 0], grades[grades > 0]
 
 
 def lists_from_function(
     relevance: RelevanceFunction, query_rows: np.ndarray, n_references: int
-) -> Iterable[np.ndarray]:
+) -> Iterable[GradedRows]:
     """Yield, for every query, the references the function calls relevant; asked in bounded blocks."""
     references = np.arange(n_references)
     step = max(1, 2**24 // n_references)
@@ -116,7 +168,11 @@ def lists_from_function(
         rows = query_rows[start : start + step]
         verdict = np.asarray(relevance(rows, references))
         wanted, got = (len(rows), n_references), f"got {verdict.dtype} of shape {verdict.shape}"
-        refusal = f"the relevance function must return a boolean matrix of shape {wanted}; {got}"
-        require(verdict.shape == wanted and verdict.dtype == bool, refusal, DataError)
+        refusal = f"the relevance function must return a matrix of truth values or grades of shape {wanted}; {got}"
+        require(verdict.shape == wanted and verdict.dtype.kind in "bf", refusal, DataError)
+        is_graded = verdict.dtype.kind == "f"
+        is_within = not is_graded or bool(((verdict >= 0) & (verdict <= 1)).all())
+        require(is_within, "the grades of the relevance function must be in [0, 1]", DataError)
         for row in verdict:
-            yield np.flatnonzero(row)
+            found = np.flatnonzero(row)
+            yield found, row[found].astype(np.float64) if is_graded else None

@@ -1,9 +1,12 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
+from fairground.metrics.acg import AcgMetric
 from fairground.metrics.ami import AmiMetric
+from fairground.metrics.asi import AsiMetric
 from fairground.metrics.dir import DirMetric
 from fairground.metrics.eer import EerMetric
 from fairground.metrics.f1 import F1Metric
 from fairground.metrics.fnmr import FnmrMetric
+from fairground.metrics.hierarchical_ap import HierarchicalApMetric
 from fairground.metrics.map import MapMetric
 from fairground.metrics.map_at_c import MapAtCMetric
 from fairground.metrics.map_at_r import MapAtRMetric
@@ -19,13 +22,17 @@ from fairground.metrics.purity import PurityMetric
 from fairground.metrics.r_precision import RPrecisionMetric
 from fairground.metrics.recall import RecallMetric
 from fairground.metrics.roc_auc import RocAucMetric
+from fairground.metrics.weighted_map import WeightedMapMetric
 
 __all__ = [
+    "AcgMetric",
     "AmiMetric",
+    "AsiMetric",
     "DirMetric",
     "EerMetric",
     "F1Metric",
     "FnmrMetric",
+    "HierarchicalApMetric",
     "MapAtCMetric",
     "MapAtRMetric",
     "MapMetric",
@@ -41,4 +48,5 @@ __all__ = [
     "RPrecisionMetric",
     "RecallMetric",
     "RocAucMetric",
+    "WeightedMapMetric",
 ]

@@ -19,11 +19,15 @@ STEP = 256
 
 
 class Relevant(NamedTuple):
-    """Relevant references of queries start..: places `where[offsets[q]:offsets[q + 1]]`, in order of their numbers."""
+    """Relevant references of queries start..: places `where[offsets[q]:offsets[q + 1]]`, in order of their numbers.
+
+    `grades` says how relevant each is, where that is more than yes or no.
+    """
 
     start: int
     offsets: np.ndarray
     where: np.ndarray
+    grades: np.ndarray | None = None
 
 
 class Ranked(NamedTuple):
@@ -33,6 +37,7 @@ class Ranked(NamedTuple):
     offsets: np.ndarray
     ranks: np.ndarray
     scores: np.ndarray
+    grades: np.ndarray | None = None
 
 
 def blocks(n_relevant: np.ndarray, limit: int) -> Iterator[tuple[int, int]]:
@@ -50,7 +55,7 @@ def rank(plan: SearchPlan, relevant: Relevant, *, threads: int) -> Ranked:
     work = _Block(plan, relevant, threads)
     work.read()
     work.sort()
-    return Ranked(relevant.start, relevant.offsets, work.count() + 1, work.scores)
+    return Ranked(relevant.start, relevant.offsets, work.count() + 1, work.scores, work.grades)
 
 
 def relevant_scores(plan: SearchPlan, relevant: Relevant, *, threads: int) -> np.ndarray:
@@ -65,6 +70,7 @@ class _Block:
     def __init__(self, plan: SearchPlan, relevant: Relevant, threads: int) -> None:
         self.plan, self.threads = plan, threads
         self.start, self.offsets, self.where = relevant.start, relevant.offsets, relevant.where.copy()
+        self.grades = None if relevant.grades is None else relevant.grades.copy()
         self.n_queries = len(relevant.offsets) - 1
         self.scores = np.empty(len(relevant.where), plan.queries.dtype)
         self.kept: dict[tuple[int, int], np.ndarray] = {}
@@ -93,6 +99,8 @@ class _Block:
             query = np.repeat(np.arange(begin, end), np.diff(self.offsets[begin : end + 1]))
             order = np.lexsort((-self.scores[here], query))
             self.scores[here], self.where[here] = self.scores[here][order], self.where[here][order]
+            if self.grades is not None:
+                self.grades[here] = self.grades[here][order]
 
         share_stretches(self.n_queries, STEP, work, self.threads)
 

@@ -66,6 +66,7 @@ def rank_on_device(plan: DeviceSearchPlan, relevant: Relevant) -> Ranked:
     n_queries = len(offsets) - 1
     step = max(1, N_SCORES // len(plan.kind))
     ranks, scores = [np.empty(0, np.int32)], [np.empty(0, np.float32)]
+    grades = None if relevant.grades is None else relevant.grades.copy()
     for begin in range(0, n_queries, step):
         end = min(begin + step, n_queries)
         tile = plan.scores(relevant.start + begin, relevant.start + end)
@@ -75,7 +76,10 @@ def rank_on_device(plan: DeviceSearchPlan, relevant: Relevant) -> Ranked:
         order = np.lexsort((rank, query))
         ranks.append(rank[order])
         scores.append(score[order])
-    return Ranked(relevant.start, offsets, np.concatenate(ranks), np.concatenate(scores[1:] or scores))
+        if grades is not None:
+            here = slice(offsets[begin], offsets[end])
+            grades[here] = grades[here][order]
+    return Ranked(relevant.start, offsets, np.concatenate(ranks), np.concatenate(scores[1:] or scores), grades)
 
 
 def _places(
