@@ -51,7 +51,7 @@ def __getattr__(name: str) -> Any:
     if name in _VERBS:
         module, _, function = _VERBS[name].partition(":")
         return getattr(import_module(module), function)
-    from fairground.spec.catalogue import nearest
+    from fairground.errors import nearest
 
     raise AttributeError(f"module 'fairground' has no attribute '{name}'.{nearest(name, __all__)}")
 

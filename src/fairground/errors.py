@@ -1,10 +1,13 @@
-"""The exceptions of fairground, and `require`, which raises them.
+"""The exceptions of fairground, `require`, which raises them, and "Did you mean ...?".
 
 A message is one sentence for the user: which setting, what is allowed, what was given. The command line prints it
 without a traceback and exits with `exit_code`.
 """
 
+import difflib
+import re
 import warnings
+from collections.abc import Iterable
 from math import inf
 from typing import Any
 
@@ -68,3 +71,16 @@ def require(condition: bool, complaint: str, error: type[FairgroundError] = Inpu
     """Raise `error` with `complaint` unless `condition` holds."""
     if not condition:
         raise error(complaint)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return " Did you mean 'x'?" for the known word nearest to `word`, or nothing when none is near."""
+    folded = {folded_name(name): name for name in known}
+    # Many ask in passing, for an error that is not raised.
+    close = [] if word in folded.values() else difflib.get_close_matches(folded_name(word), folded, n=1, cutoff=0.6)
+    return f" Did you mean '{folded[close[0]]}'?" if close else ""
+
+
+def folded_name(word: str) -> str:
+    """Forget case, underscores and the s/z of -ise/-ize, so that the names people know find ours."""
+    return re.sub(r"[\W_]", "", word).lower().replace("z", "s").replace("center", "centre")

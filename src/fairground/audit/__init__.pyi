@@ -35,6 +35,8 @@ from fairground.errors import InputError
 from fairground.errors import PictureError
 from fairground.errors import SealError
 from fairground.errors import StoreError
+from fairground.errors import folded_name
+from fairground.errors import nearest
 from fairground.errors import require
 from fairground.errors import require_within
 from fairground.files import CsvTable
@@ -99,10 +101,12 @@ __all__ = [
     "file_digests",
     "find_near_duplicates",
     "fingerprint_bits",
+    "folded_name",
     "held",
     "is_at_work",
     "label_suspects",
     "near_copies",
+    "nearest",
     "open_file",
     "parse_json",
     "parse_with_digest",

@@ -118,6 +118,8 @@ from fairground.errors import InputError
 from fairground.errors import PictureError
 from fairground.errors import SealError
 from fairground.errors import StoreError
+from fairground.errors import folded_name
+from fairground.errors import nearest
 from fairground.errors import require
 from fairground.errors import require_within
 from fairground.files import CsvTable
@@ -230,6 +232,7 @@ __all__ = [
     "file_digests",
     "find_study",
     "fitted",
+    "folded_name",
     "frontier_command",
     "get_command",
     "get_data",
@@ -246,6 +249,7 @@ __all__ = [
     "list_things",
     "list_weights",
     "names_and_runs",
+    "nearest",
     "open_file",
     "options_of",
     "parse_json",

@@ -122,6 +122,8 @@ from fairground.errors import InputError
 from fairground.errors import PictureError
 from fairground.errors import SealError
 from fairground.errors import StoreError
+from fairground.errors import folded_name
+from fairground.errors import nearest
 from fairground.errors import require
 from fairground.errors import require_within
 from fairground.files import CsvTable
@@ -234,6 +236,7 @@ __all__ = [
     "find_differences",
     "fit",
     "fold_groups",
+    "folded_name",
     "friedman_p",
     "generality_of",
     "held",
@@ -252,6 +255,7 @@ __all__ = [
     "look",
     "measured_raw",
     "more_seeds",
+    "nearest",
     "nemenyi",
     "next_wave",
     "no_verdict_on",

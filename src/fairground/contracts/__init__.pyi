@@ -62,6 +62,8 @@ from fairground.errors import InputError
 from fairground.errors import PictureError
 from fairground.errors import SealError
 from fairground.errors import StoreError
+from fairground.errors import folded_name
+from fairground.errors import nearest
 from fairground.errors import require
 from fairground.errors import require_within
 from fairground.files import CsvTable
@@ -153,12 +155,14 @@ __all__ = [
     "cache_folder",
     "cannot_write",
     "file_digests",
+    "folded_name",
     "held",
     "is_at_work",
     "is_eager",
     "is_transformed",
     "label_tensor",
     "mix",
+    "nearest",
     "open_file",
     "parse_json",
     "parse_with_digest",

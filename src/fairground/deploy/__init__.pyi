@@ -99,6 +99,8 @@ from fairground.errors import InputError
 from fairground.errors import PictureError
 from fairground.errors import SealError
 from fairground.errors import StoreError
+from fairground.errors import folded_name
+from fairground.errors import nearest
 from fairground.errors import require
 from fairground.errors import require_within
 from fairground.files import CsvTable
@@ -203,12 +205,14 @@ __all__ = [
     "embed_to_file",
     "example_inputs",
     "file_digests",
+    "folded_name",
     "frontier_of",
     "held",
     "is_at_work",
     "listed",
     "metadata_of",
     "model_of_run",
+    "nearest",
     "nearest_by_signs",
     "open_file",
     "open_index",

@@ -22,7 +22,7 @@ from fairground.files import read_bytes, read_text, write_atomically
 from fairground.records import RunFolder, Store, array_names, read_arrays, resolve_run, stored_spec
 from fairground.spec import ComponentSpec, DataError, FairgroundError, InputError, RunSpec, TrainingSpec, require
 from fairground.training import Assembled, InputProfile, build, build_model, device_named, from_bytes, to_bytes, view_of
-from fairground.training.stored_runs import missing_place, read_profile, reopen, selected_weights
+from fairground.training.evaluate_stored_runs import missing_place, read_profile, reopen, selected_weights
 
 WEIGHTS = "weights.safetensors"
 METADATA = "model.json"

@@ -8,6 +8,8 @@ from fairground.errors import InputError
 from fairground.errors import PictureError
 from fairground.errors import SealError
 from fairground.errors import StoreError
+from fairground.errors import folded_name
+from fairground.errors import nearest
 from fairground.errors import require
 from fairground.errors import require_within
 from fairground.evaluation.bootstrap import Bootstrap
@@ -159,12 +161,14 @@ __all__ = [
     "evaluate_ensemble",
     "evaluate_in_detail",
     "file_digests",
+    "folded_name",
     "held",
     "is_at_work",
     "is_multi_label",
     "lists_from_function",
     "lists_from_sets",
     "metric_named",
+    "nearest",
     "open_file",
     "parse_json",
     "parse_with_digest",

@@ -8,6 +8,8 @@ from fairground.errors import InputError
 from fairground.errors import PictureError
 from fairground.errors import SealError
 from fairground.errors import StoreError
+from fairground.errors import folded_name
+from fairground.errors import nearest
 from fairground.errors import require
 from fairground.errors import require_within
 from fairground.files import CsvTable
@@ -159,6 +161,7 @@ __all__ = [
     "distinct_below",
     "draw_below",
     "file_digests",
+    "folded_name",
     "fractions",
     "held",
     "inverse_density",
@@ -172,6 +175,7 @@ __all__ = [
     "mean_hinges",
     "mean_of_parts",
     "mean_where",
+    "nearest",
     "negative_at",
     "nonzero_parts",
     "normalize",

@@ -8,6 +8,8 @@ from fairground.errors import InputError
 from fairground.errors import PictureError
 from fairground.errors import SealError
 from fairground.errors import StoreError
+from fairground.errors import folded_name
+from fairground.errors import nearest
 from fairground.errors import require
 from fairground.errors import require_within
 from fairground.files import CsvTable
@@ -124,6 +126,7 @@ __all__ = [
     "distances_from_products",
     "fast_ap",
     "file_digests",
+    "folded_name",
     "generalised_lifted_structure",
     "gradient_by_products",
     "group_sums",
@@ -142,6 +145,7 @@ __all__ = [
     "mean_of",
     "multi_similarity",
     "nca",
+    "nearest",
     "no_gradient",
     "normalize",
     "normalize_rows",

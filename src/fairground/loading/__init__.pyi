@@ -8,6 +8,8 @@ from fairground.errors import InputError
 from fairground.errors import PictureError
 from fairground.errors import SealError
 from fairground.errors import StoreError
+from fairground.errors import folded_name
+from fairground.errors import nearest
 from fairground.errors import require
 from fairground.errors import require_within
 from fairground.files import CsvTable
@@ -165,6 +167,7 @@ __all__ = [
     "files_to_get",
     "find_cache",
     "first_with",
+    "folded_name",
     "for_each",
     "gray",
     "held",
@@ -178,6 +181,7 @@ __all__ = [
     "lose_colour",
     "mirror",
     "n_threads",
+    "nearest",
     "open_file",
     "open_picture",
     "parse_json",

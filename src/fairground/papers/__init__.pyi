@@ -8,6 +8,8 @@ from fairground.errors import InputError
 from fairground.errors import PictureError
 from fairground.errors import SealError
 from fairground.errors import StoreError
+from fairground.errors import folded_name
+from fairground.errors import nearest
 from fairground.errors import require
 from fairground.errors import require_within
 from fairground.files import CsvTable
@@ -110,9 +112,11 @@ __all__ = [
     "coverage_table",
     "ensemble_protocol",
     "file_digests",
+    "folded_name",
     "held",
     "is_at_work",
     "mismatches",
+    "nearest",
     "obstacles",
     "open_file",
     "parse_json",

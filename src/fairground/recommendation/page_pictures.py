@@ -17,7 +17,7 @@ from fairground.errors import DataError
 from fairground.evaluation import EmbeddingView, evaluate_in_detail
 from fairground.reporting import Tile, data_uri, shorten
 from fairground.reporting.figures.embedding_map import EmbeddingMap, map_of
-from fairground.training.evaluate_run import queries_and_gallery
+from fairground.training.embeddings_to_scores import queries_and_gallery
 
 #: searches, neighbours of each, pairs of classes and labels that are shown
 N_SEARCHES, N_NEIGHBOURS, N_PAIRS, N_LABELS = 6, 6, 6, 6

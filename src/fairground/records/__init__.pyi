@@ -8,6 +8,8 @@ from fairground.errors import InputError
 from fairground.errors import PictureError
 from fairground.errors import SealError
 from fairground.errors import StoreError
+from fairground.errors import folded_name
+from fairground.errors import nearest
 from fairground.errors import require
 from fairground.errors import require_within
 from fairground.files import CsvTable
@@ -40,12 +42,12 @@ from fairground.records.arrays import map_array
 from fairground.records.arrays import map_npy
 from fairground.records.arrays import read_arrays
 from fairground.records.arrays import write_arrays
-from fairground.records.content import ChangedError
-from fairground.records.content import Content
-from fairground.records.content import UNKNOWN
-from fairground.records.content import changes_in
-from fairground.records.content import content_of
-from fairground.records.content import require_unchanged
+from fairground.records.changed_code_and_data import ChangedError
+from fairground.records.changed_code_and_data import Content
+from fairground.records.changed_code_and_data import UNKNOWN
+from fairground.records.changed_code_and_data import changes_in
+from fairground.records.changed_code_and_data import content_of
+from fairground.records.changed_code_and_data import require_unchanged
 from fairground.records.current_record import Outcome
 from fairground.records.current_record import outcome_of
 from fairground.records.find_run import IMPORTED
@@ -149,6 +151,7 @@ __all__ = [
     "code_version",
     "content_of",
     "file_digests",
+    "folded_name",
     "folder_names",
     "grouped",
     "held",
@@ -156,6 +159,7 @@ __all__ = [
     "locked",
     "map_array",
     "map_npy",
+    "nearest",
     "newest_checkpoint",
     "one_of_each_spec",
     "open_file",

@@ -119,7 +119,7 @@ class RunRecord:
     `findings` are those of the training doctor, each sign at most once. `selection` is None if no score selected the
     epoch, `search` if the settings were given, `seed_procedure` if the number of seeds was fixed. `clustering_seeds` is
     the number of k-means starts per clustering metric; `is_closed_set` says that test classes were trained on.
-    `content` is what the spec points at, as `records.content` hashes it.
+    `content` is what the spec points at, as `records.changed_code_and_data` hashes it.
     """
 
     name: str

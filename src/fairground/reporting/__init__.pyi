@@ -8,6 +8,8 @@ from fairground.errors import InputError
 from fairground.errors import PictureError
 from fairground.errors import SealError
 from fairground.errors import StoreError
+from fairground.errors import folded_name
+from fairground.errors import nearest
 from fairground.errors import require
 from fairground.errors import require_within
 from fairground.files import CsvTable
@@ -121,6 +123,7 @@ from fairground.reporting.live_pages import Watch
 from fairground.reporting.live_pages import choose
 from fairground.reporting.live_pages import run_card
 from fairground.reporting.live_pages import study_card
+from fairground.reporting.method_names import labels_of
 from fairground.reporting.page import MOST_LISTED
 from fairground.reporting.page import build_page
 from fairground.reporting.page import inputs_of
@@ -146,7 +149,6 @@ from fairground.reporting.run_set import RunSet
 from fairground.reporting.run_set import SectionKey
 from fairground.reporting.run_set import arrays_in
 from fairground.reporting.run_set import collected
-from fairground.reporting.run_set import labels_of
 from fairground.reporting.run_set import leave_out
 from fairground.reporting.run_set import methods_of
 from fairground.reporting.run_set import section_key
@@ -278,6 +280,7 @@ __all__ = [
     "file_digests",
     "find_runs",
     "folded",
+    "folded_name",
     "from_study",
     "frontier_sentence",
     "has_intervals",
@@ -298,6 +301,7 @@ __all__ = [
     "markdown",
     "marks_of",
     "methods_of",
+    "nearest",
     "notes_of",
     "open_file",
     "over_tables",

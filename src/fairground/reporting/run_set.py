@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -181,7 +181,7 @@ def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = N
     groups = grouped((record.method, record) for record in records)
     flat = {key: flatten(group[0].spec) for key, group in groups.items()}
     varying = differing(flat.values())
-    labels = labels_of(flat) | {key: name for key, name in (names or {}).items() if key in groups}
+    labels = reporting.labels_of(flat) | {key: name for key, name in (names or {}).items() if key in groups}
     n_called = Counter(labels.values())
     return [
         Method(
@@ -199,29 +199,3 @@ def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = N
         )
         for key, group in groups.items()
     ]
-
-
-def labels_of(flat: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Name a method by its loss (untrained: its trunk), other parts that vary, then settings that tell it apart."""
-    frozen = {key: spec for key, spec in flat.items() if spec.get("training.epochs") == "0"}
-    trained = {key: spec for key, spec in flat.items() if key not in frozen}
-    labels = _by_parts(trained, first="loss")
-    labels |= {key: f"frozen {label}" for key, label in _by_parts(frozen, first="trunk", among=("head",)).items()}
-    for label, keys in grouped((labels[key], key) for key in flat).items():
-        varying = differing(flat[key] for key in keys) if len(keys) > 1 else []
-        for key in keys if varying else []:
-            settings = [f"{name}={flat[key].get(name, 'none')}" for name in varying]
-            labels[key] = f"{label}, {', '.join(settings)}"
-    return labels
-
-
-def _by_parts(
-    flat: Mapping[str, Mapping[str, str]], *, first: str, among: Collection[str] | None = None
-) -> dict[str, str]:
-    """Return the name of one part and of the others that vary, of all or `among` some."""
-    varying = [key for key in differing(flat.values()) if "." not in key and key != first]
-    parts = [key for key in varying if among is None or key in among]
-    return {
-        key: " + ".join([spec.get(first, key), *(spec[part] for part in parts if spec.get(part, "none") != "none")])
-        for key, spec in flat.items()
-    }

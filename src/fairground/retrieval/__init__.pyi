@@ -8,6 +8,7 @@ from fairground.errors import InputError
 from fairground.errors import PictureError
 from fairground.errors import SealError
 from fairground.errors import StoreError
+from fairground.errors import folded_name
 from fairground.errors import require
 from fairground.errors import require_within
 from fairground.files import CsvTable
@@ -148,6 +149,7 @@ __all__ = [
     "file_digests",
     "fill_table",
     "find_duplicate_rows",
+    "folded_name",
     "has_float64",
     "held",
     "is_at_work",

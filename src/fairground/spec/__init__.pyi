@@ -8,6 +8,8 @@ from fairground.errors import InputError
 from fairground.errors import PictureError
 from fairground.errors import SealError
 from fairground.errors import StoreError
+from fairground.errors import folded_name
+from fairground.errors import nearest
 from fairground.errors import require
 from fairground.errors import require_within
 from fairground.files import CsvTable
@@ -47,7 +49,6 @@ from fairground.spec.catalogue import lazy_names
 from fairground.spec.catalogue import lazy_room
 from fairground.spec.catalogue import list_names
 from fairground.spec.catalogue import list_room
-from fairground.spec.catalogue import nearest
 from fairground.spec.declaration_card import changes
 from fairground.spec.declaration_card import declaration
 from fairground.spec.declaration_card import paper_settings
@@ -250,6 +251,7 @@ __all__ = [
     "fit",
     "flat_tables",
     "flatten",
+    "folded_name",
     "from_mapping",
     "from_plain",
     "goodness",

@@ -4,16 +4,15 @@
 """
 
 import ast
-import difflib
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fairground.errors import require
+from fairground.errors import folded_name, nearest, require
 
 #: room -> the word its classes end with
 ROOMS = {
@@ -34,14 +33,6 @@ _HERE = Path(__file__).parents[1]
 OBJECTS: dict[str, Any] = {}
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return " Did you mean 'x'?" for the known word nearest to `word`, or nothing when none is near."""
-    folded = {_fold(name): name for name in known}
-    # Many ask in passing, for an error that is not raised.
-    close = [] if word in folded.values() else difflib.get_close_matches(_fold(word), folded, n=1, cutoff=0.6)
-    return f" Did you mean '{folded[close[0]]}'?" if close else ""
-
-
 def list_room(room: str) -> dict[str, str]:
     """Return the name and first docstring line of every component in a room, without importing any of them."""
     texts = {name: (_HERE / room / f"{name}.py").read_text(encoding="utf-8") for name in list_names(room)}
@@ -55,8 +46,8 @@ def canonical(room: str, name: str) -> str:
     known, kind = list_names(room), ROOMS[room].lower()
     if name in known:
         return name
-    folded = {_fold(word): word for word in known}
-    match = folded.get(_fold(name)) or folded.get(_fold(name).removesuffix(kind))
+    folded = {folded_name(word): word for word in known}
+    match = folded.get(folded_name(name)) or folded.get(folded_name(name).removesuffix(kind))
     require(match is not None, f"no {kind} '{name}'.{nearest(name, known)} `fairground list {room}` shows them all.")
     return str(match)
 
@@ -67,9 +58,9 @@ def find(room: str, name: str) -> Any:
         return find_outside(name)
     word = canonical(room, name)
     module = importlib.import_module(f"fairground.{room}.{word}")
-    wanted = _fold(word + ROOMS[room])
+    wanted = folded_name(word + ROOMS[room])
     for attribute, value in vars(module).items():
-        if inspect.isclass(value) and value.__module__ == module.__name__ and _fold(attribute) == wanted:
+        if inspect.isclass(value) and value.__module__ == module.__name__ and folded_name(attribute) == wanted:
             return value
     raise AssertionError(f"{module.__name__} must define a class named {word} in CamelCase + {ROOMS[room]}")
 
@@ -78,11 +69,11 @@ def lazy_room(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
     """Return a room's `__getattr__`, `__dir__` and `__all__`: its classes are found when they are named."""
     room = package.rpartition(".")[2]
     offered = {class_name(room, word): word for word in list_names(room)}
-    folded = {_fold(name): word for name, word in offered.items()}
+    folded = {folded_name(name): word for name, word in offered.items()}
 
     def find_attribute(attribute: str) -> Any:
-        if not attribute.startswith("_") and attribute.endswith(ROOMS[room]) and _fold(attribute) in folded:
-            return find(room, folded[_fold(attribute)])
+        if not attribute.startswith("_") and attribute.endswith(ROOMS[room]) and folded_name(attribute) in folded:
+            return find(room, folded[folded_name(attribute)])
         hint = nearest(attribute, offered)
         raise AttributeError(f"module '{package}' has no attribute '{attribute}'.{hint}")
 
@@ -134,8 +125,3 @@ def find_outside(path: str) -> Any:
     found = getattr(module, attribute)
     require(inspect.isclass(found) or inspect.isroutine(found), f"'{path}' is not a class or a function")
     return found
-
-
-def _fold(word: str) -> str:
-    """Forget case, underscores and the s/z of -ise/-ize, so that the names people know find ours."""
-    return re.sub(r"[\W_]", "", word).lower().replace("z", "s").replace("center", "centre")

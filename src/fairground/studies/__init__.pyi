@@ -8,6 +8,8 @@ from fairground.errors import InputError
 from fairground.errors import PictureError
 from fairground.errors import SealError
 from fairground.errors import StoreError
+from fairground.errors import folded_name
+from fairground.errors import nearest
 from fairground.errors import require
 from fairground.errors import require_within
 from fairground.files import CsvTable
@@ -150,6 +152,7 @@ __all__ = [
     "file_digests",
     "finals_of",
     "find_begun",
+    "folded_name",
     "folder_of",
     "frozen",
     "held",
@@ -160,6 +163,7 @@ __all__ = [
     "joined_record",
     "joined_spec",
     "measured_speeds",
+    "nearest",
     "next_settings",
     "on_bounds",
     "open_file",

@@ -9,7 +9,7 @@ from fairground.spec import hash_of
 from fairground.studies.executors.executor import Executor
 
 #: joins the fold models of one repeat; named, not imported, so that torch is not
-JOIN_JOB = "fairground.training.stored_runs:ensemble_job"
+JOIN_JOB = "fairground.training.evaluate_stored_runs:ensemble_job"
 
 
 def join_folds(

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar, cast
 
 from fairground import training
 from fairground.records import Clock, LockedError, RunFolder, RunRecord, Store, locked, newest_checkpoint
-from fairground.records.content import ChangedError, Content, changes_in, content_of, require_unchanged
+from fairground.records.changed_code_and_data import ChangedError, Content, changes_in, content_of, require_unchanged
 from fairground.spec import RunSpec, SearchProcedure, SeedProcedure, StoreError, method_of, name_of, to_plain
 from fairground.studies.executors.executor import Executor, Outcome
 

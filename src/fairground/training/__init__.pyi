@@ -8,6 +8,8 @@ from fairground.errors import InputError
 from fairground.errors import PictureError
 from fairground.errors import SealError
 from fairground.errors import StoreError
+from fairground.errors import folded_name
+from fairground.errors import nearest
 from fairground.errors import require
 from fairground.errors import require_within
 from fairground.files import CsvTable
@@ -117,11 +119,18 @@ from fairground.training.embedding_model import EmbeddingModel
 from fairground.training.embedding_model import FreezeBatchNorm
 from fairground.training.embedding_model import InputProfile
 from fairground.training.embedding_model import n_frozen_stages
-from fairground.training.evaluate_run import analyse_train
-from fairground.training.evaluate_run import measure
-from fairground.training.evaluate_run import queries_and_gallery
-from fairground.training.evaluate_run import view_of
-from fairground.training.evaluate_run import view_of_rows
+from fairground.training.embeddings_to_scores import analyse_train
+from fairground.training.embeddings_to_scores import measure
+from fairground.training.embeddings_to_scores import queries_and_gallery
+from fairground.training.embeddings_to_scores import view_of
+from fairground.training.embeddings_to_scores import view_of_rows
+from fairground.training.evaluate_stored_runs import MOST_APART
+from fairground.training.evaluate_stored_runs import ensemble_job
+from fairground.training.evaluate_stored_runs import evaluate_stored
+from fairground.training.evaluate_stored_runs import missing_place
+from fairground.training.evaluate_stored_runs import read_profile
+from fairground.training.evaluate_stored_runs import reopen
+from fairground.training.evaluate_stored_runs import selected_weights
 from fairground.training.gallery import N_NEIGHBOURS
 from fairground.training.gallery import N_QUERIES
 from fairground.training.gallery import SIDE
@@ -163,13 +172,6 @@ from fairground.training.stage_cache import prepare_inputs
 from fairground.training.stage_cache import saved_shape
 from fairground.training.step import Stepper
 from fairground.training.step import divergence_cause
-from fairground.training.stored_runs import MOST_APART
-from fairground.training.stored_runs import ensemble_job
-from fairground.training.stored_runs import evaluate_stored
-from fairground.training.stored_runs import missing_place
-from fairground.training.stored_runs import read_profile
-from fairground.training.stored_runs import reopen
-from fairground.training.stored_runs import selected_weights
 from fairground.training.sync_batch_norm import SyncBatchNorm
 from fairground.training.sync_batch_norm import convert_batch_norms
 from fairground.training.sync_batch_norm import gather_shares
@@ -295,6 +297,7 @@ __all__ = [
     "file_digests",
     "fingerprint_of",
     "fit_head",
+    "folded_name",
     "folder_of",
     "forked_streams",
     "from_bytes",
@@ -310,6 +313,7 @@ __all__ = [
     "missing_place",
     "n_frozen_stages",
     "name_of_object",
+    "nearest",
     "no_active_tuples",
     "object_notes",
     "open_file",

@@ -3,7 +3,7 @@
 import numpy as np
 
 from fairground.contracts import Images, ImageTable
-from fairground.training.evaluate_run import queries_and_gallery
+from fairground.training.embeddings_to_scores import queries_and_gallery
 
 #: queries shown, neighbours of each, and the side of a picture in pixels
 N_QUERIES, N_NEIGHBOURS, SIDE = 12, 8, 96

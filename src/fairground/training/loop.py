@@ -18,7 +18,7 @@ from fairground.records import BatchTrained, Clock, EpochEnded, EpochRow, Findin
 from fairground.spec import DivergedError, from_plain
 from fairground.training import Assembled, Checkpoints, Doctor, History, Schedule, Snapshot, start_head
 from fairground.training.device import peak_device_memory, set_streams, stream_states
-from fairground.training.evaluate_run import analyse_train, measure
+from fairground.training.embeddings_to_scores import analyse_train, measure
 
 #: what Roth et al. log of the training split after every epoch
 MEASURES = ("rho", "pi")

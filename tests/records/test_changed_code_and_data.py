@@ -11,7 +11,7 @@ import torch
 from fairground import files
 from fairground.errors import DamageWarning
 from fairground.files import file_digests
-from fairground.records.content import UNKNOWN, ChangedError, changes_in, content_of, require_unchanged
+from fairground.records.changed_code_and_data import UNKNOWN, ChangedError, changes_in, content_of, require_unchanged
 from fairground.spec import load_run
 from fairground.training.python_objects import name_of_object
 from tests.patience import python
