@@ -43,9 +43,23 @@ def test_tuples_go_to_the_losses_that_take_them_and_gradients_add_up():
     assert len(list(total.parameters())) == 1
 
 
+def test_a_loss_with_a_miner_of_its_own_sees_its_tuples():
+    names = ["triplet", "contrastive"]
+    total = fg.losses.WeightedSumLoss(losses=names, miners={"triplet": "semihard"}, settings={"triplet.margin": 1.0})
+    pairs = Pairs(*torch.tensor([[0], [1], [1], [2]]))
+    triplets = fg.miners.SemihardMiner()(EMBEDDINGS, LABELS, generator=torch.Generator().manual_seed(4))
+    expected = fg.losses.TripletLoss(margin=1.0)(EMBEDDINGS, LABELS, triplets)
+    expected = expected + fg.losses.ContrastiveLoss()(EMBEDDINGS, LABELS, pairs)
+    found = total(EMBEDDINGS, LABELS, pairs, generator=torch.Generator().manual_seed(4))
+    assert float(found) == pytest.approx(float(expected))
+    assert total.is_random
+
+
 def test_settings_are_written_as_on_the_command_line():
     words = ["loss=weighted_sum", 'loss.losses=["triplet", "arc_face"]', "loss.weights=[1, 0.5]"]
-    spec = load_run(overrides=parse_overrides([*words, "loss.settings.triplet.margin=0.25"]))
+    words += ["loss.settings.triplet.margin=0.25", "loss.miners.triplet=semihard"]
+    spec = load_run(overrides=parse_overrides(words))
     assert spec.loss.settings["settings"] == {"triplet.margin": 0.25}
     built = fg.losses.WeightedSumLoss(n_classes=3, embedding_dim=4, **spec.loss.settings)
     assert built.losses[0].margin == 0.25
+    assert [type(miner).__name__ for miner in built.miners] == ["SemihardMiner", "NoneType"]

@@ -40,6 +40,7 @@ class MatryoshkaLoss(Loss):
         *,
         n_classes: int,
         embedding_dim: int,
+        levels: Tensor | None = None,
         loss: str = "normalised_softmax",
         settings: Mapping[str, Any] | None = None,
         dimensions: Sequence[int] = (),
@@ -59,7 +60,7 @@ class MatryoshkaLoss(Loss):
         self.weights = tuple(weights) or (1.0,) * count
 
         def build(dimension: int) -> Loss:
-            sizes = {"n_classes": n_classes, "embedding_dim": dimension}
+            sizes = {"n_classes": n_classes, "embedding_dim": dimension, "levels": levels}
             built: Loss = build_wrapped("matryoshka", "losses", Loss, loss, settings or {}, sizes)
             return built
 

@@ -37,7 +37,7 @@ SUPPLIED: Mapping[str, frozenset[str]] = {
 }
 #: settings that came after runs had been named: at their defaults they are left out, which keeps the names
 CAME_LATER: Mapping[str, frozenset[str]] = {
-    "losses": frozenset({"decoupled", "decoupled_sigma"}),
+    "losses": frozenset({"decoupled", "decoupled_sigma", "miners"}),
     "trunks": frozenset({"pooling", "image_size", "drop_path"}),
 }
 #: the names that a declaration may use
