@@ -71,7 +71,7 @@ def test_a_data_set_without_a_path(tmp_path):
         (["nowhere", "-d", "cub20"], "no dataset 'cub20'. Did you mean 'cub200'"),
         (["nowhere", "-d", "synthetic"], "data set synthetic is not read from a path; leave out 'nowhere'"),
         (["nowhere", "-d", "sop"], r"there is no folder 'nowhere'. Stanford Online Products is on the page"),
-        (["pyproject.toml"], "is not a folder or a CSV, Parquet, .npz or .npy file; name its kind with --dataset"),
+        (["pyproject.toml"], "is not a folder or a CSV, Parquet, .npz or .npy file"),
     ],
 )
 def test_mistakes_are_sentences(words, sentence):

@@ -27,6 +27,5 @@ def _kind(path: Path) -> str:
         names = loading.read_parquet(path).column_names
         return "features" if {"features", "embeddings"} & set(names) else "table"
     kinds = {".csv": "table", ".npz": "features", ".npy": "features"}
-    wanted = "a folder or a CSV, Parquet, .npz or .npy file; name its kind with --dataset"
-    require(suffix in kinds, f"'{path}' is not {wanted}", DataError)
+    require(suffix in kinds, f"'{path}' is not a folder or a CSV, Parquet, .npz or .npy file", DataError)
     return kinds[suffix]

@@ -1,6 +1,7 @@
 """What is asked of a recommendation: the data, the metric that decides, which networks may be tried."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -137,7 +138,7 @@ def make_request(
     if images.is_picture:
         # Some images are enough, and quick to read.
         some = np.unique(np.linspace(0, len(images) - 1, min(len(images), LOOKED_AT)).astype(np.int64))
-        sizes = images.sizes(some)
+        sizes = _sizes(images, some)
         side, is_one_size = int(np.median(sizes.min(axis=1))), bool((sizes == sizes[0]).all())
         is_drawn = side <= SMALL_SIDE or images.channels == 1 or _is_gray(images, some[:: max(1, len(some) // 16)])
     what = (
@@ -181,6 +182,22 @@ def choose_split(
     sealed = f"{test} tests, sealed until a method is chosen"
     others = "the others train and validate in turn, in folds of classes"
     return {"split": "random_halves", "split.seed": seed}, f"No class is in two parts: {sealed}; {others}."
+
+
+def _sizes(images: Any, rows: Any) -> Any:
+    """Return the sizes of images; where some cannot be read, those of the others."""
+    import numpy as np
+
+    try:
+        return images.sizes(rows)
+    except DataError:
+        found = []
+        for row in rows:
+            with suppress(DataError):
+                found.append(images.sizes(row[None]))
+        if not found:
+            raise
+        return np.concatenate(found)
 
 
 def _is_gray(images: Any, rows: Any) -> bool:

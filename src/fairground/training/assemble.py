@@ -100,7 +100,7 @@ def profile_of(
     """Return what a network trained on `rows` takes; `data` and `split` are the fingerprints of both."""
     images = table.images
     # A few hundred are enough to see whether all have one size.
-    sizes = images.sizes(np.arange(min(len(images), 512))) if images.is_picture else np.zeros((0, 2))
+    sizes = images.sizes(rows[:512]) if images.is_picture else np.zeros((0, 2))
     is_one_size = len(sizes) > 0 and bool((sizes == sizes[0]).all())
     return InputProfile(
         is_picture=images.is_picture,
