@@ -276,7 +276,8 @@ def _on_test(found: Decision, test: UnsealedScores) -> list[str]:
     seen = "" if test.n_openings < 2 else f" They were opened {test.n_openings} times by now, and never chose anything."
     n = len(test.rows)
     of_all = f" of {n + test.n_left_out}" if test.n_left_out else ""
-    sentences = [f"The test is {n}{of_all} images of {test.n_classes} classes, opened after this choice.{seen}"]
+    noun = "items" if found.frozen.title == RAW else "images"
+    sentences = [f"The test is {n}{of_all} {noun} of {test.n_classes} classes, opened after this choice.{seen}"]
     if test.pair is not None:
         words = verdict_words(test.pair, found)
         if test.pair.verdict != "better":
