@@ -128,6 +128,16 @@ def test_what_an_earlier_session_measured_is_not_measured_again(tmp_path, monkey
     assert FROZEN.label in again.entered
 
 
+def test_a_short_session_keeps_the_answer_of_earlier_ones(tmp_path):
+    first = searched(tmp_path, ticking(16.0, tick=0.05), n_noise=2, spread=0.8)
+    first.run(FROZEN, [])
+    assert first.chosen().trains != "nothing"
+    again = searched(tmp_path, ticking(1e-6, tick=1.0), known=first.known, n_noise=2, spread=0.8)
+    again.run(FROZEN, [])
+    assert again.chosen() == first.chosen()
+    assert again.entered.keys() == first.entered.keys()
+
+
 def test_a_training_that_does_not_fit_is_left_out_with_a_sentence(tmp_path):
     said = []
     found = searched(tmp_path, ticking(2.0, tick=0.3))

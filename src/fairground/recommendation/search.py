@@ -83,11 +83,14 @@ class Search:
         with suppress(TimeUpError):
             for method in [frozen] if frozen.network.is_new else closed_forms(frozen, width, rows):
                 for fold in range(self.folds.n_folds):
-                    if method is not frozen:
+                    if method is not frozen and (method.label, fold) not in self.known:
                         self.budget.check("closed")
                     self._measure_closed(method, fold)
         start = self.best(["nothing"]) or frozen
         heads = [] if frozen.network.is_new else trained_heads(start, width, rows)
+        # What earlier sessions measured counts, however short this one is.
+        for method in [*portfolio, *heads]:
+            self._enter_known(method)
         # Photographs have the network to train; without one, heads are all there is.
         with suppress(TimeUpError):
             for method in [*portfolio, *heads]:
@@ -167,7 +170,6 @@ class Search:
         if phase == "try" and any(
             of == fold and one.training == method.training for (_, of), one in self.known.items()
         ):
-            self._enter_known(method)
             return
         spec = method.spec(self.request.base, self.request.seed + fold)
         bench, (train, validation) = self.bench_of(method), self.folds.fold(fold)
