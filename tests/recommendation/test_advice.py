@@ -118,7 +118,7 @@ def test_page_table_bars_verdicts_and_advice_have_one_source(tmp_path) -> None:
     assert verdicts_of(found)[0].partition(": ")[2].rstrip(".") in said[1]
     page = {"advice": said, "columns": columns, "rows": rows, "verdicts": verdicts_of(found)}
     page |= {"steps": ("20 images.",), "commands": ("fairground embed",)}
-    page |= {"bars": {"recall@1": bars_of(found, test, "recall@1")}, "is_open": True, "settings": {}}
+    page |= {"bars": {"recall@1": bars_of(found, test, "recall@1")}, "is_open": True, "settings": {}, "noun": "images"}
     page |= dict.fromkeys(("searches", "confused", "suspects", "maps"))
     title = "Which method for <b>birds</b>?"
     path = write_recommendation_page(tmp_path / "report.html", frozen="frozen network", title=title, **page)

@@ -119,6 +119,16 @@ def test_an_empty_run_directory_says_how_to_fill_it_and_is_not_made(tmp_path):
     assert not (tmp_path / "later").exists()
 
 
+def test_pages_of_recommendations_are_served_as_they_are(tmp_path):
+    (tmp_path / "recommendations" / "0123abcd").mkdir(parents=True)
+    (tmp_path / "recommendations" / "0123abcd" / "report.html").write_text("<main>use it</main>")
+    with watching(tmp_path) as server:
+        assert 'href="/recommendation/0123abcd"' in get(server)[2]
+        assert "Nothing has run here yet" not in get(server)[2]
+        assert get(server, "/recommendation/0123abcd")[2] == "<main>use it</main>"
+        assert get(server, "/recommendation/other")[0] == get(server, "/recommendation/../recommendations")[0] == 404
+
+
 def test_a_study_waits_for_its_selection_and_then_for_its_final_runs(home):
     study = load_study("tiny")
     folder = folder_of(study, home)

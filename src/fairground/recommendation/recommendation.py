@@ -308,7 +308,8 @@ class Recommendation:
             "verdicts": advice.verdicts_of(decision),
         }
         self.progress.doing("writing the page")
-        yours = "YOUR_IMAGES" if self.bench.table.images.is_picture else "YOUR_FEATURES.npz"
+        is_picture = self.bench.table.images.is_picture
+        yours = "YOUR_IMAGES" if is_picture else "YOUR_FEATURES.npz"
         write_recommendation_page(
             folder.page,
             title=self.request.title,
@@ -316,6 +317,7 @@ class Recommendation:
             **said,
             bars={metric: advice.bars_of(decision, test, metric) for metric in metrics},
             is_open=bool(test.scores),
+            noun="images" if is_picture else "items",
             **self._pictures(),
             settings={
                 one.title: one.label if one is not decision.chosen else replace(one, steps=spec.steps).label
@@ -326,6 +328,7 @@ class Recommendation:
                 f"fairground embed {folder.model.absolute()} {yours} -o embeddings.npz",
                 f"fairground index {folder.model.absolute()} {yours} -o my_index",
                 f"fairground query my_index {yours} --page found.html",
+                f"fairground export {folder.model.absolute()} -o my_model --onnx",
                 f"fairground reproduce {folder.name} --home {folder.root.absolute()}",
             ),
         )

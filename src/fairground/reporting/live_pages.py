@@ -138,6 +138,8 @@ class Watch:
     def page(self, slug: str) -> str | None:
         """Return the page of a path ('' for the overview), rebuilt if that is due; None for an unknown path."""
         kind, _, study = slug.partition("/")
+        if kind == "recommendation" and study in self._recommendations():
+            return self._recommendations()[study].read_text(encoding="utf-8")
         has_runs = bool(self.chosen.runs) or self.chosen == Chosen()
         if slug and not (slug == "runs" and has_runs) and not (kind == "study" and study in self._studies()):
             return None
@@ -160,6 +162,11 @@ class Watch:
     def _studies(self) -> dict[str, StudySpec]:
         is_all = self.chosen == Chosen()
         return {key: study for key, study in begun_studies(self.home).items() if is_all or key in self.chosen.studies}
+
+    def _recommendations(self) -> dict[str, Path]:
+        """Return the pages that `fairground recommend` wrote, by name."""
+        found = sorted(self.home.glob("recommendations/*/report.html")) if self.chosen == Chosen() else ()
+        return {path.parent.name: path for path in found}
 
     def _build_report(self, page: _Page, study: str) -> None:
         """Build the report of a study, or of the chosen runs; drawn again only if a record has changed."""
@@ -198,6 +205,7 @@ class Watch:
             "overview.html",
             title=f"Running in {self.home.name or self.home}",
             studies=studies,
+            recommendations=list(self._recommendations()),
             report=("" if not has_report else f"{len(wanted)} runs" if wanted else "all runs"),
             cards=cards[:MOST_CARDS],
             n_more_cards=max(0, len(cards) - MOST_CARDS),
