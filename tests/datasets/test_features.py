@@ -38,13 +38,23 @@ def test_all_that_an_archive_may_say(tmp_path):
         split=np.array(["train", "val", "test", ""]),
         groups=np.array(["b", "a", "a", "c"]),
         files=np.array(["0.jpg", "1.jpg", "2.jpg", "3.jpg"]),
+        super_labels=np.array([["bird", "animal"], ["bird", "animal"], ["bird", "animal"], ["car", "thing"]]),
     )
     table = FeaturesDataset(path=path).load()
+    assert table.levels().tolist() == [[0, 0, 0], [0, 0, 0], [1, 0, 0], [2, 1, 1]]
     assert table.class_names == ("wren", "owl", "tern", "none of these")
     assert table.listed_parts.tolist() == ["train", "validation", "test", ""]
     assert table.official_test.tolist() == [False, False, True, False]
     assert table.groups.tolist() == [1, 0, 0, 2]
     assert table.identifiers == ("0.jpg", "1.jpg", "2.jpg", "3.jpg")
+
+
+def test_super_labels_of_another_kind_are_refused(tmp_path):
+    with pytest.raises(DataError, match=r"super_labels must be whole numbers or text, \(n,\) or \(n, k\); .* float64"):
+        FeaturesDataset(path=archive(tmp_path / "f.npz", super_labels=np.ones(4))).load()
+    split = archive(tmp_path / "g.npz", super_labels=np.arange(4))
+    with pytest.raises(DataError, match="1 classes of level 1 are in more than one class of level 2"):
+        FeaturesDataset(path=split).load().levels()
 
 
 def test_a_pair_of_npy_files(tmp_path):

@@ -42,6 +42,15 @@ def test_every_column_arrives_where_it_belongs(home):
     assert table.images.sizes(np.arange(5)).tolist() == [[8, 8], [10, 8], [16, 20], [8, 8], [8, 8]]
 
 
+def test_super_classes_of_super_classes(home):
+    content = FULL.replace("category", "super_label").splitlines()
+    content = [content[0] + ",super_label_2", *(f"{line},all" for line in content[1:])]
+    table = load(home, "\n".join(content))
+    assert table.super_labels.tolist() == [0, 0, 1, 1, 1]
+    assert table.wider_labels.tolist() == [[0]] * 5
+    assert table.levels().tolist() == [[1, 0, 0], [1, 0, 0], [0, 1, 0], [2, 1, 0], [2, 1, 0]]
+
+
 def test_a_table_of_train_and_validation_holds_out_the_latter(home):
     table = load(home, "path,label,split\nimg/0.png,a,train\nimg/1.png,b,validation\n")
     assert table.official_test.tolist() == [False, True]

@@ -2,7 +2,7 @@
 
 Formula
     .npz      `features` or `embeddings` (n, d) and `labels` (n,) [, `class_names` or `classes` (C,), `split` (n,),
-              `groups` (n,), `files` (n,)]
+              `groups` (n,), `files` (n,), `super_labels` (n,) or, with ever wider ones, (n, k)]
     .npy      features (n, d), with the labels in another .npy file
     .parquet  a column `features` or `embeddings` of lists and a column `label` or `labels` [, `split`, `group`]
 
@@ -24,7 +24,7 @@ from fairground.records.arrays import array_names, map_array, map_npy, read_arra
 
 _FEATURES = ("features", "embeddings")
 _LABELS = ("labels", "label")
-_OPTIONAL = ("class_names", "classes", "split", "groups", "group", "files")
+_OPTIONAL = ("class_names", "classes", "split", "groups", "group", "files", "super_labels")
 _SPLIT_NUMBERS = {"0": "train", "1": "test"}
 
 
@@ -80,7 +80,20 @@ def _table(columns: dict[str, np.ndarray], origin: str) -> ImageTable:
         listed_parts=parts,
         groups=None if groups is None else np.unique(groups, return_inverse=True)[1].astype(np.int64),
         identifiers=None if files is None else tuple(str(name) for name in files.tolist()),
+        **_super_labels(columns.get("super_labels"), len(labels), origin),
     )
+
+
+def _super_labels(given: np.ndarray | None, n: int, origin: str) -> dict[str, Any]:
+    """Return the numbers of the super-classes of every row, and those of ever wider ones where there are any."""
+    if given is None:
+        return {}
+    is_right = given.ndim in (1, 2) and len(given) == n and given.dtype.kind in "iuUS"
+    refusal = f"super_labels must be whole numbers or text, (n,) or (n, k); {origin} has {given.dtype} {given.shape}"
+    require(is_right, refusal, DataError)
+    numbers = [np.unique(column, return_inverse=True)[1] for column in given.reshape(n, -1).T]
+    wider = {"wider_labels": np.column_stack(numbers[1:])} if len(numbers) > 1 else {}
+    return {"super_labels": numbers[0], **wider}
 
 
 def _classes(labels: np.ndarray, names: np.ndarray | None, origin: str) -> tuple[np.ndarray, tuple[str, ...]]:

@@ -1,9 +1,10 @@
 """A table of your own: a CSV or Parquet file with a path and a label for each image, and whatever else is known.
 
 Formula
-    path, label [, split, query, gallery, group, category, x1, y1, x2, y2]: one row per image
+    path, label [, split, query, gallery, group, super_label, super_label_2, ..., x1, y1, x2, y2]: one row per image
     split is train, validation (val) or test; query and gallery are true or false; pairs of one group are never
-    compared; category is a super-class; the box x1, y1, x2, y2 is cut out, in pixels, right and bottom edge left out
+    compared; super_label (or category) is a super-class, super_label_2 one of super-classes, and so on; the box
+    x1, y1, x2, y2 is cut out, in pixels, right and bottom edge left out
 
 Paper
     None. The names of OpenMetricLearning's tables are understood too: is_query, is_gallery, sequence, x_1 ... y_2.
@@ -21,7 +22,8 @@ from fairground.loading import Columns, PhotoDataset, held_out, parts_from_words
 
 #: column -> the names it may have
 NAMES = {
-    **{name: (name,) for name in ("path", "label", "split", "category")},
+    **{name: (name,) for name in ("path", "label", "split")},
+    "super_label": ("super_label", "category"),
     **{name: (name, f"is_{name}") for name in ("query", "gallery")},
     "group": ("group", "sequence"),
     **{edge: (edge, f"{edge[0]}_{edge[1]}") for edge in ("x1", "y1", "x2", "y2")},
@@ -46,7 +48,8 @@ class TableDataset(PhotoDataset):
         for name in ("path", "label"):
             columns.require_filled(name)
         labels, class_names = _classes(columns.text("label"))
-        known = {name for names in NAMES.values() for name in names}
+        wider = [name for level in range(2, 10) if (name := f"super_label_{level}") in columns.names]
+        known = {*(name for names in NAMES.values() for name in names), *wider}
         strange = [name or "(no name)" for name in columns.names if name not in known]
         parts = None if has["split"] is None else parts_from_words(columns.text(has["split"]), str(file))
         query, gallery = has["query"], has["gallery"]
@@ -62,7 +65,8 @@ class TableDataset(PhotoDataset):
             listed_parts=parts,
             is_query=None if query is None else columns.truth(query),
             is_gallery=None if gallery is None else columns.truth(gallery),
-            super_labels=None if has["category"] is None else _classes(columns.text(has["category"]))[0],
+            super_labels=None if has["super_label"] is None else _classes(columns.text(has["super_label"]))[0],
+            wider_labels=np.column_stack([_classes(columns.text(name))[0] for name in wider]) if wider else None,
             groups=None if has["group"] is None else _classes(columns.text(has["group"]))[0],
             boxes=_boxes(columns, has),
             notes=(f"data: columns of the table not used: {', '.join(strange)}",) if strange else (),

@@ -252,7 +252,7 @@ def class_folder_table(root: Path, found: "loading.ClassFolders", **columns: Any
 def _kept(table: ImageTable, rows: np.ndarray, images: ImageFiles) -> ImageTable:
     """Return some rows only; classes left without an image go, and the others are renumbered."""
     kept, labels = np.unique(table.labels[rows], return_inverse=True)
-    names = ("official_test", "super_labels", "listed_parts", "is_query", "is_gallery", "groups")
+    names = ("official_test", "super_labels", "wider_labels", "listed_parts", "is_query", "is_gallery", "groups")
     some: dict[str, Any] = {name: column[rows] for name in names if (column := getattr(table, name)) is not None}
     assert table.identifiers is not None
     return replace(

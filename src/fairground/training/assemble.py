@@ -182,6 +182,8 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
 
 def require_classes(spec: RunSpec, table: ImageTable, split: SplitRows) -> None:
     asked = spec.evaluation
+    if asked.relevance == "levels":
+        require(table.levels() is not None, "evaluation.relevance=levels needs super-classes; the data set has none")
     complaint = "has no validation classes, so checkpoints could only be selected on the test split"
     advice = "set split.validation, or evaluation.select_on=test (tables will be flagged)"
     is_judged = len(split.validation) > 0 or asked.select_on == "test"
@@ -399,7 +401,8 @@ def load_table(part: ComponentSpec) -> LoadedTable:
     found = _tables.pop(key, None)
     if found is None:
         table = dataset.load()
-        columns = {name: getattr(table, name) for name in ("super_labels", "is_query", "is_gallery", "groups")}
+        names = ("super_labels", "wider_labels", "is_query", "is_gallery", "groups")
+        columns = {name: getattr(table, name) for name in names}
         known = [thing for item in columns.items() if item[1] is not None for thing in item]
         content = (table.images.fingerprint(), table.labels, table.class_names, *known)
         found = LoadedTable(table, fingerprint_of(*content))

@@ -31,17 +31,26 @@ def view_of(parts: Assembled, embeddings: torch.Tensor, rows: np.ndarray) -> Emb
     asked = parts.spec.evaluation
     if asked.principal_axes:
         embeddings = evaluation.pretrained_embeddings(embeddings, dim=asked.principal_axes)
-    return view_of_rows(parts.table, embeddings, rows, normalise=parts.on_sphere, seeds=asked.clustering_seeds)
+    settings = {"normalise": parts.on_sphere, "clustering_seeds": asked.clustering_seeds}
+    return view_of_rows(parts.table, embeddings, rows, relevance=asked.relevance, **settings)
 
 
 def view_of_rows(
-    table: contracts.ImageTable, embeddings: torch.Tensor, rows: np.ndarray, *, normalise: bool, seeds: int = 1
+    table: contracts.ImageTable,
+    embeddings: torch.Tensor,
+    rows: np.ndarray,
+    *,
+    relevance: str = "label",
+    **settings: Any,
 ) -> EmbeddingView:
     """Return the view of embeddings of some rows; queries search the gallery where the data set tells them apart."""
+    levels = table.levels() if relevance == "levels" else None
+    labels = table.labels if levels is None else levels
+    if relevance != "label":
+        settings["relevance"] = relevance
     queries, gallery = queries_and_gallery(table, rows)
     sides: list[Any] = [slice(None)] if queries is gallery else [queries, gallery]
-    found = [array for side in sides for array in (embeddings[side], table.labels[rows][side])]
-    settings: dict[str, Any] = {"normalise": normalise, "clustering_seeds": seeds}
+    found = [array for side in sides for array in (embeddings[side], labels[rows][side])]
     if table.groups is not None:
         groups = (table.groups[rows][side] for side in sides)
         settings |= zip(("groups", "reference_groups"), groups, strict=False)
