@@ -33,10 +33,12 @@ def test_thresholds_by_hand():
     assert refused.tolist() == pytest.approx(np.array([[6, 4], [5, 2]]) / 6)
 
 
-def slow(rows, labels, low_far=0.01, high_far=0.1, n=101):
+def slow(rows, labels, groups=None, low_far=0.01, high_far=0.1, n=101):
     """Return OPIS by one pair after another."""
     n_rows = len(rows)
-    d = {(i, j): float(np.linalg.norm(rows[i] - rows[j])) for i in range(n_rows) for j in range(i)}
+    group = list(range(n_rows)) if groups is None else groups
+    pairs = [(i, j) for i in range(n_rows) for j in range(i) if group[i] != group[j]]
+    d = {(i, j): float(np.linalg.norm(rows[i] - rows[j])) for i, j in pairs}
     impostors = sorted(d[i, j] for i, j in d if labels[i] != labels[j])
     top = 2 * max(np.linalg.norm(row) for row in rows)
     grid = [top * step / 10_000 for step in range(10_001)]
@@ -60,6 +62,9 @@ def test_agrees_with_a_loop_over_pairs_in_any_blocks(normalise, monkeypatch):
     points = rows / np.linalg.norm(rows, axis=1, keepdims=True) if normalise else rows
     expected = slow(points, labels)
     assert expected > 1e-3
+    groups = draw.integers(5, size=71)
+    found = evaluate(rows, labels, ["opis"], normalise=normalise, groups=groups)["opis"]
+    assert found == pytest.approx(slow(points, labels, groups), abs=1e-12)
     assert evaluate(rows, labels, ["opis"], normalise=normalise)["opis"] == pytest.approx(expected, abs=1e-12)
     monkeypatch.setattr(pairs_by_class, "EDGE", 16)
     assert evaluate(rows, labels, ["opis"], normalise=normalise)["opis"] == pytest.approx(expected, abs=1e-12)

@@ -26,13 +26,24 @@ class PairsByClass:
     """The pairs of one set of embeddings, in blocks of bounded size."""
 
     def __init__(self, view: "evaluation.EmbeddingView") -> None:
-        is_one_set = view.references is None and view.query_rows is None and view.groups is None
-        require(is_one_set, "opis compares the pairs of one set: it takes no references, query_rows or groups")
+        # As for clusters, all rows count, whichever of them are queries.
+        require(view.references is None, "opis compares the pairs of one set: it takes no references")
         self._view, self._classes = view, view.row_classes
-        self.sizes = np.bincount(self._classes)
-        is_enough = len(self.sizes) > 1 and bool((self.sizes > 1).any())
+        self._groups = np.arange(view.n_rows) if view.groups is None else view.groups[1]
+        self._count()
+        is_enough = bool((self.n_genuine > 0).any() and (self.n_impostors > 0).any())
         require(is_enough, "opis needs two classes, and two rows of one of them", DataError)
         self._found: dict[tuple[float, float, int], tuple[np.ndarray, np.ndarray]] = {}
+
+    def _count(self) -> None:
+        """Count the genuine and the impostor pairs of every class; pairs of one group are left out."""
+        sizes, groups = np.bincount(self._classes), np.bincount(self._groups)
+        cells, shared = np.unique(self._classes * len(groups) + self._groups, return_counts=True)
+        own, group = cells // len(groups), cells % len(groups)
+        left_out = np.bincount(own, shared * (shared - 1) / 2, len(sizes))
+        self.n_genuine = sizes * (sizes - 1) / 2 - left_out
+        left_out = np.bincount(own, shared * (groups[group] - shared), len(sizes))
+        self.n_impostors = sizes * (len(self._classes) - sizes) - left_out
 
     def shares(self, low_far: float, high_far: float, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return what `PairShares` says, computed once."""
@@ -56,7 +67,7 @@ class PairsByClass:
         return np.asarray(np.maximum(places, 0) * (top / STEPS))
 
     def _shares(self, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        n_classes, n = len(self.sizes), len(thresholds)
+        n_classes, n = len(self.n_genuine), len(thresholds)
         genuine, impostors = np.zeros((2, n_classes * n))
         for pairs in self._blocks():
             near = np.nonzero(pairs.distances <= thresholds[-1])
@@ -66,11 +77,10 @@ class PairsByClass:
             genuine += np.bincount(left[is_own] * n + places[is_own], minlength=n_classes * n)
             for ends in (left, right):
                 impostors += np.bincount(ends[~is_own] * n + places[~is_own], minlength=n_classes * n)
-        sizes = self.sizes[:, None]
-        accepted = genuine.reshape(n_classes, n).cumsum(1) / np.maximum(sizes * (sizes - 1) / 2, 1)
-        refused = 1 - impostors.reshape(n_classes, n).cumsum(1) / (sizes * (len(self._classes) - sizes))
-        is_known = self.sizes > 1
-        return accepted[is_known], refused[is_known]
+        is_known = self.n_genuine > 0
+        accepted = genuine.reshape(n_classes, n)[is_known].cumsum(1) / self.n_genuine[is_known, None]
+        passed = impostors.reshape(n_classes, n)[is_known].cumsum(1) / np.maximum(self.n_impostors[is_known, None], 1)
+        return accepted, 1 - passed
 
     def _starts(self) -> range:
         return range(0, len(self._classes), EDGE)
@@ -89,6 +99,7 @@ class PairsByClass:
                 theirs = mine if i == j else self._rows(j)
                 halves = (np.einsum("ij,ij->i", rows, rows) / 2 for rows in (mine, theirs))
                 distances = np.sqrt(np.maximum(2 * (np.add.outer(*halves) - mine @ theirs.T), 0))
+                distances[self._groups[i : i + EDGE, None] == self._groups[j : j + EDGE]] = np.inf
                 if i == j:
                     distances[np.tril_indices(len(mine))] = np.inf
                 yield _Pairs(distances, self._classes[i : i + EDGE], self._classes[j : j + EDGE])

@@ -57,7 +57,8 @@ class ElasticfaceLoss(Loss):
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         home = embeddings.device if generator is None else generator.device
-        drawn = torch.randn(len(labels), 1, generator=generator, device=home).to(embeddings)
+        drawn = torch.randn(len(labels), 1, generator=generator, device=home)
+        drawn = drawn.to(embeddings.device, embeddings.dtype)
         margins = self.margin + self.deviation * drawn
 
         def own(cosine: Tensor) -> Tensor:
