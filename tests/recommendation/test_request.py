@@ -83,23 +83,28 @@ def request_of(**changes):
 def test_every_side_up_to_224_is_a_candidate_and_the_native_one_below(monkeypatch):
     monkeypatch.setattr(networks, "available_trunks", lambda: [FIRST, "resnet50"])
     names = [one.name for one in candidates(request_of())]
-    assert names == [f"{FIRST} at {side} pixels" for side in (128, 160, 224)] + ["resnet50 at 224 pixels"]
-    small = candidates(request_of(shorter_side=64))[0]
+    assert names == [f"{FIRST} at {side} pixels" for side in (224, 160, 128)] + ["resnet50 at 224 pixels"]
+    small = candidates(request_of(shorter_side=64))[3]
     assert small.overrides["transform.side"] == 64
     fixed = candidates(request_of(base={"data": "folder", "trunk": "resnet50", "transform.side": 96}))
     assert [one.name for one in fixed] == ["resnet50"]
 
 
 @pytest.mark.parametrize(
-    ("scores", "chosen"),
+    ("scores", "seconds", "chosen"),
     [
-        ({"128": 0.4, "160": 0.5, "224": 0.6}, "224"),
+        ({"128": 0.4, "160": 0.5, "224": 0.6}, 60.0, "224"),
         # The cheaper of two that are as good.
-        ({"128": 0.4, "160": 0.598, "224": 0.6}, "160"),
-        ({"128": 0.7, "160": 0.5, "224": 0.6}, "128"),
+        ({"128": 0.4, "160": 0.598, "224": 0.6}, 60.0, "160"),
+        ({"128": 0.7, "160": 0.5, "224": 0.6}, 60.0, "128"),
+        # 75 images of which 32 take 0.224 s are too slow for 1 s, those of 160 pixels are not.
+        ({"128": 0.4, "160": 0.5, "224": 0.6}, 1.0, "160"),
+        ({}, 0.1, "128"),
     ],
 )
-def test_the_side_that_is_best_on_the_sample_is_used(photos, scores, chosen, monkeypatch):
+def test_the_side_that_is_best_on_the_sample_is_used(photos, scores, seconds, chosen, monkeypatch):
+    budget = ticking(seconds, tick=0.001)
+
     class Bench:
         def __init__(self, run, device):
             self.side = str(run.transform.settings["side"])
@@ -107,7 +112,9 @@ def test_the_side_that_is_best_on_the_sample_is_used(photos, scores, chosen, mon
             self.seen, self.n_test = np.arange(32), 32
             self.features = type("features", (), {"evaluate": lambda *_: self.side})
 
-        def embed(self, rows, is_time):
+        def embed(self, rows, is_time=None):
+            for _ in range(int(self.side)):
+                budget.now()
             return rows
 
     monkeypatch.setattr(networks, "available_trunks", lambda: [FIRST])
@@ -117,6 +124,6 @@ def test_the_side_that_is_best_on_the_sample_is_used(photos, scores, chosen, mon
     monkeypatch.setattr(networks, "evaluate_in_detail", found)
     said = []
     request = request_of(base={"data": "folder", "data.root": str(photos)})
-    network = choose_network(request, ticking(60.0, tick=0.001), CPU, said.append, lambda _: None)
+    network = choose_network(request, budget, CPU, said.append, lambda _: None)
     assert network.name == f"{FIRST} at {chosen} pixels"
     assert said[0].startswith(f"The network is {network.name} (mean of recall@1 and map@r")

@@ -1,5 +1,7 @@
 """The search: folds of classes, what replaces what, marks of a training, and what an earlier session measured."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -24,8 +26,8 @@ def folds(n_classes, per_class=3, seed=0):
     return ClassFolds(rows=np.arange(len(labels)) + 100, labels=labels, seed=seed)
 
 
-@pytest.mark.parametrize(("n_classes", "expected"), [(4, 2), (17, 2), (18, 3), (24, 4), (300, 4)])
-def test_folds_have_six_classes_or_more_where_there_are_enough(n_classes, expected):
+@pytest.mark.parametrize(("n_classes", "expected"), [(4, 2), (23, 2), (24, 3), (32, 4), (300, 4)])
+def test_folds_have_eight_classes_or_more_where_there_are_enough(n_classes, expected):
     assert folds(n_classes).n_folds == expected
 
 
@@ -89,6 +91,12 @@ def test_a_difference_and_its_standard_error_by_hand():
 def test_a_method_replaces_another_by_more_than_one_standard_error(closed, trained, expected):
     found = measured([(FROZEN, [0.5] * 4), (CLOSED, closed), (TRAINED, trained)])
     assert found.chosen().label == expected.label
+
+
+def test_of_a_training_the_longest_that_is_about_as_good_is_chosen():
+    long, worse = replace(TRAINED, steps=40, head="PLDA"), replace(TRAINED, steps=80)
+    some = [(TRAINED, [0.8, 0.6, 0.7, 0.7]), (long, [0.6, 0.79, 0.7, 0.7]), (worse, [0.6, 0.6, 0.6, 0.6])]
+    assert measured([(FROZEN, [0.5] * 4), *some]).chosen().label == long.label
 
 
 def test_a_method_on_more_folds_is_preferred_to_one_on_fewer():

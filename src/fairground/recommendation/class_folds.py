@@ -3,7 +3,7 @@
 import numpy as np
 
 #: classes that validate at once where there are enough: two classes decide nothing
-ENOUGH = 6
+ENOUGH = 8
 MOST_FOLDS = 4
 #: images that validate in a fold: about as many of each class
 MOST_VALIDATED = 400

@@ -27,7 +27,7 @@ from fairground.files import read_json
 from fairground.recommendation import advice
 from fairground.recommendation.class_folds import ClassFolds
 from fairground.recommendation.methods import Method, Network, trained_networks
-from fairground.recommendation.networks import choose_network
+from fairground.recommendation.networks import TEST_PASSES, TIMED, choose_network
 from fairground.recommendation.page_pictures import PagePictures
 from fairground.recommendation.recommendation_folder import Measurements, RecommendationFolder
 from fairground.recommendation.request import Request
@@ -140,14 +140,14 @@ class Recommendation:
         if not self.network.is_new:
             counted = progress.counted("embedding images")
             with torch_threads(CORES):
-                some = bench.embed(rows[:64])
+                some = bench.embed(rows[:TIMED])
                 begun = budget.used()
                 if bench.cache is not None and len(some):
                     with torch.no_grad():
-                        bench.trunk(bench.transform.evaluate(bench.table.images, some, self.device))
+                        # An accelerator is waited for.
+                        bench.trunk(bench.transform.evaluate(bench.table.images, some, self.device)).cpu()
                     self.speed = len(some) / (budget.used() - begun)
-                    # The frozen network and the chosen one embed all test images.
-                    seconds = 2 * bench.n_test / self.speed
+                    seconds = TEST_PASSES * bench.n_test / self.speed
                     budget.kept = min(seconds, budget.seconds / 2)
                     if seconds > budget.seconds / 2:
                         alone = f"The {bench.n_test} test images alone take {duration(seconds)}"
@@ -196,9 +196,9 @@ class Recommendation:
         method, search = self.decision.chosen, self.search
         spec = method.spec(self.request.base, self.request.seed)
         bench = self.bench_of(method)
-        if method.is_on_maps or method.trains != "network":
-            # The test images go through the first stages once for it and the frozen network.
-            self.budget.kept *= 0.65
+        if method.trains == "network" and not method.is_on_maps:
+            # The test images go through all stages for the frozen network, and through all for this one.
+            self.budget.kept *= 2 / TEST_PASSES
         rows = np.sort(self.rows) if len(self.rows) else np.sort(bench.seen)
         if search is None or not len(self.rows):
             # Nothing is known: the network as it is.

@@ -134,7 +134,21 @@ class Search:
                 mean, error = self.difference(challenger, found)
                 if mean > ENOUGH_ERRORS * error:
                     found = challenger
-        return found
+        return self._as_good(found) if found.trains == "network" else found
+
+    def _as_good(self, best: Method) -> Method:
+        """Return the longest form of a training that is about as good, with a discriminant if possible.
+
+        It will be trained on more classes, and searched among more.
+        """
+        folds = self.known.folds(best.label)
+        same = [one for one in self.entered.values() if one.training == best.training and one.trains == "network"]
+        close = []
+        for one in same:
+            mean, error = self.difference(best, one)
+            if self.known.folds(one.label) == folds and mean <= ENOUGH_ERRORS * error:
+                close.append(one)
+        return max([best, *close], key=lambda one: (one.steps, bool(one.head), -one.published))
 
     def _confirm(self, fold: int) -> None:
         """Measure the leaders on a further fold; `TimeUpError` where the decision is not open, or there is no time."""
