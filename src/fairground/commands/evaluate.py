@@ -1,11 +1,24 @@
 """`fairground evaluate`: measure selected models again."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from fairground import records, reporting, spec, studies, training
-from fairground.commands import HOME, Answer, Device, Home, Metrics, Quiet, Rerank, require, spinner, split_names
+from fairground import comparison, records, reporting, spec, studies, training
+from fairground.commands import (
+    HOME,
+    Answer,
+    Device,
+    Home,
+    Metrics,
+    Quiet,
+    Rerank,
+    counted,
+    require,
+    spinner,
+    split_names,
+)
 
 Split = Literal["validation", "test"]
 
@@ -15,6 +28,11 @@ def evaluate(
     split: Annotated[Split, "Classes to measure on."] = "validation",
     metrics: Metrics = None,
     rerank: Rerank = "none",
+    shots: Annotated[
+        int, "Adapt the head to so many images of every test class, and measure the others.", {"min": 0}
+    ] = 0,
+    episodes: Annotated[int, "With --shots: how often other images are drawn.", {"min": 1}] = 10,
+    steps: Annotated[int, "With --shots: training steps of an episode.", {"min": 1}] = 1000,
     ensemble: Annotated[bool, "With a study: also concatenate the fold models of each repeat (test)."] = False,
     home: Home = HOME,
     device: Device = "auto",
@@ -26,10 +44,14 @@ def evaluate(
     test --ensemble
     """
     asked = split_names(metrics) or None
+    if shots:
+        require(split == "test", "--shots shows images of the test classes: add --split test")
+        how: dict[str, Any] = {"shots": shots, "episodes": episodes, "steps": steps, "metrics": asked, "device": device}
+        return _episodes(home, records.resolve_run(home, run), how, is_quiet=quiet)
     study = studies.find_begun(home, run)
     if study is not None:
         require(not ensemble or split == "test", "--ensemble joins models on the test classes: add --split test")
-        how: dict[str, Any] = {"split": split, "metrics": asked, "rerank": rerank, "device": device}
+        how = {"split": split, "metrics": asked, "rerank": rerank, "device": device}
         return _evaluate_study(study, home, is_joined=ensemble, **how)
     require(not ensemble, f"--ensemble is for studies, and there is no study '{run}' in {home}")
     with spinner(f"measuring on the {split} split", is_quiet=quiet):
@@ -37,6 +59,18 @@ def evaluate(
         way = "" if rerank == "none" else rerank
         scores = training.evaluate_stored(home, name, split=split, metrics=asked, rerank=way, device=device)
     return Answer(scores, [f"{split} {name}  {reporting.with_unit(name, value)}" for name, value in scores.items()])
+
+
+def _episodes(home: Path, name: str, how: dict[str, Any], *, is_quiet: bool) -> Answer:
+    with counted("adapting", is_quiet=is_quiet) as tell:
+        found = training.few_shot_episodes(home, name, **how, tell=partial(tell, "adapting"))
+    lines = [f"{how['shots']} images of every test class shown, {len(found)} times; the others before and after"]
+    for metric in found[0].before:
+        before, after = ([getattr(one, side)[metric] for one in found] for side in ("before", "after"))
+        gain = comparison.t_interval([new - old for old, new in zip(before, after, strict=True)])
+        shown = [reporting.with_unit(metric, sum(side) / len(side)) for side in (before, after)]
+        lines.append(f"{metric}  {shown[0]} -> {shown[1]}  gain {reporting.show_interval(metric, gain)}")
+    return Answer([one._asdict() for one in found], lines)
 
 
 def _evaluate_study(

@@ -50,7 +50,6 @@ from fairground.training.adaptation import LAST_STAGES
 from fairground.training.adaptation import LEAST_CROP
 from fairground.training.adaptation import MOST_FITTED
 from fairground.training.adaptation import PER_CLASS
-from fairground.training.adaptation import Tell
 from fairground.training.adaptation import WARMUP
 from fairground.training.adaptation import Workbench
 from fairground.training.adaptation import fit_head
@@ -131,6 +130,10 @@ from fairground.training.evaluate_stored_runs import missing_place
 from fairground.training.evaluate_stored_runs import read_profile
 from fairground.training.evaluate_stored_runs import reopen
 from fairground.training.evaluate_stored_runs import selected_weights
+from fairground.training.few_shot import Episode
+from fairground.training.few_shot import FASTER
+from fairground.training.few_shot import STEPS
+from fairground.training.few_shot import few_shot_episodes
 from fairground.training.gallery import N_NEIGHBOURS
 from fairground.training.gallery import N_QUERIES
 from fairground.training.gallery import SIDE
@@ -207,6 +210,7 @@ __all__ = [
     "EARLY",
     "EVERY",
     "EmbeddingModel",
+    "Episode",
     "EpochCheck",
     "ExternalHead",
     "ExternalLoss",
@@ -214,6 +218,7 @@ __all__ = [
     "ExternalSampler",
     "ExternalTransform",
     "ExternalTrunk",
+    "FASTER",
     "FairgroundError",
     "FreezeBatchNorm",
     "History",
@@ -246,6 +251,7 @@ __all__ = [
     "ROWS",
     "SIDE",
     "SIGNS",
+    "STEPS",
     "Schedule",
     "SealError",
     "SealedRows",
@@ -258,7 +264,6 @@ __all__ = [
     "StoppedError",
     "StoreError",
     "SyncBatchNorm",
-    "Tell",
     "TorchrunGroup",
     "Training",
     "WARMUP",
@@ -294,6 +299,7 @@ __all__ = [
     "ensemble_job",
     "evaluate_stored",
     "exploding_norms",
+    "few_shot_episodes",
     "file_digests",
     "fingerprint_of",
     "fit_head",
