@@ -12,7 +12,7 @@ pytest.importorskip("ray", reason="Ray is not installed")
 import ray
 from ray.cluster_utils import Cluster
 
-from fairground.errors import ClusterError, InputError
+from fairground.errors import InputError
 from fairground.studies.executors.executor import executor_named
 from fairground.studies.executors.processes import ProcessExecutor
 from fairground.studies.executors.ray import RayExecutor
@@ -147,33 +147,13 @@ def test_a_lost_node_costs_at_most_what_came_after_the_last_checkpoint(big_nodes
     assert outcome.result.digits() == undisturbed.result.digits()
 
 
-def test_when_the_last_node_dies_the_driver_waits_as_long_as_it_says_and_no_job_is_called_failed(
-    big_nodes: BigNodes, tmp_path: Path
-) -> None:
-    def pull_the_plug(told) -> None:
-        if "epoch" in told and big_nodes.alive:
-            big_nodes.lose()
-
-    outcomes: list = []
-    settings = {"workers": 1, "threads": 3, "retries": 20, "node_wait": 3.0}
-    with (
-        RayExecutor(f"{JOBS}:wait", watch=pull_the_plug, **settings) as executor,
-        pytest.raises(ClusterError, match=r"no node of the cluster has had room for a worker of 3 .* for 3 seconds"),
-    ):
-        outcomes.extend(executor.run({"0": {"n": 0, "folder": str(tmp_path)}}))
-    assert (tmp_path / "0.began").exists()
-    assert outcomes == [], "a lost node is not a failure of the job"
-
-
 def test_impossible_wishes_and_idle_gpus_are_named_in_a_sentence(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(InputError, match=r"no node of the cluster has room for a worker of 1 processors and 0.5 GPUs"):
         RayExecutor(f"{JOBS}:double", gpus_per_run=0.5)
-    with pytest.raises(InputError, match="node_wait must be 0 seconds or more; got -1"):
-        RayExecutor(f"{JOBS}:double", node_wait=-1)
-    with pytest.raises(InputError, match="node_wait = 0 is for the executor ray, not for processes"):
-        executor_named("processes", f"{JOBS}:double", node_wait=0)
+    with pytest.raises(InputError, match="address = here:1 is for the executor ray, not for processes"):
+        executor_named("processes", f"{JOBS}:double", address="here:1")
     heard: list = []
     monkeypatch.setattr("fairground.studies.executors.ray._live_nodes", lambda: [{"CPU": 2, "GPU": 4}])
     with RayExecutor(f"{JOBS}:double", watch=heard.append) as executor:

@@ -16,7 +16,7 @@ import torch
 
 from fairground.errors import DamageWarning, InputError, StoreError
 from fairground.evaluation.embed import embed
-from fairground.loading.caches import find_cache, list_caches, remove_cache
+from fairground.loading.caches import CacheEntry, cache_root, list_caches
 from fairground.records.training_events import BatchTrained, StagesCached
 from fairground.training import CachedViews, StageCache, StoppedError, evaluate_stored, prepare_inputs, saved_shape
 from fairground.training.assemble import assemble
@@ -47,6 +47,10 @@ def test_what_is_read_is_what_was_written_within_the_stated_error(cache: StageCa
     assert saved_shape(cache.folder) == (3, 2, 4)
 
 
+def remove_cache(entry: CacheEntry) -> None:
+    shutil.rmtree(cache_root(entry.kind) / entry.key)
+
+
 def test_numbers_that_float16_cannot_hold_are_refused(cache: StageCache) -> None:
     cache.missing("plain", np.arange(2))
     for number in (70000.0, float("nan")):
@@ -61,8 +65,6 @@ def test_one_process_computes_a_chunk(cache: StageCache) -> None:
     cache.missing("plain", np.arange(1))
     with cache.lock("plain", 0) as first, cache.lock("plain", 0) as second, cache.lock("plain", 1) as other:
         assert (first, second, other) == (True, False, True)
-        with pytest.raises(InputError, match="is being worked on"):
-            remove_cache(find_cache(list_caches(), "abc"))
 
 
 def test_a_cache_removed_under_a_reader_begins_anew(cache: StageCache) -> None:

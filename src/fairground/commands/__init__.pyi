@@ -42,7 +42,6 @@ from fairground.commands.options import GpusPerRun
 from fairground.commands.options import Loggers
 from fairground.commands.options import Metric
 from fairground.commands.options import Metrics
-from fairground.commands.options import NodeWait
 from fairground.commands.options import Overrides
 from fairground.commands.options import Quiet
 from fairground.commands.options import Rerank
@@ -57,6 +56,7 @@ from fairground.commands.options import executor_of
 from fairground.commands.options import seconds_of
 from fairground.commands.options import split_names
 from fairground.commands.progress_bars import WIDE
+from fairground.commands.progress_bars import console
 from fairground.commands.progress_bars import counted
 from fairground.commands.progress_bars import search_progress
 from fairground.commands.progress_bars import shown
@@ -92,15 +92,12 @@ from fairground.commands.study import run_found_study
 from fairground.commands.study import run_specs
 from fairground.commands.study import study_answer
 from fairground.commands.study import study_command
-from fairground.commands.terminal import CleanStream
 from fairground.commands.terminal import Verbatim
 from fairground.commands.terminal import aligned
-from fairground.commands.terminal import cleaned
 from fairground.commands.terminal import complain
-from fairground.commands.terminal import console
 from fairground.commands.terminal import fitted
-from fairground.commands.terminal import guard_streams
 from fairground.commands.terminal import plural
+from fairground.commands.terminal import prepare_streams
 from fairground.commands.terminal import prints_on_stderr
 from fairground.commands.terminal import screen_width
 from fairground.commands.terminal import terminal_width
@@ -157,7 +154,6 @@ __all__ = [
     "AsJson",
     "BUDGET",
     "Chosen",
-    "CleanStream",
     "ClusterError",
     "Command",
     "CommandGroup",
@@ -185,7 +181,6 @@ __all__ = [
     "MethodComparison",
     "Metric",
     "Metrics",
-    "NodeWait",
     "Overrides",
     "PictureError",
     "Quiet",
@@ -220,7 +215,6 @@ __all__ = [
     "cannot_write",
     "card_of",
     "card_text",
-    "cleaned",
     "compare_command",
     "comparison_of",
     "complain",
@@ -236,7 +230,6 @@ __all__ = [
     "frontier_command",
     "get_command",
     "get_data",
-    "guard_streams",
     "held",
     "home_argument",
     "home_folder",
@@ -255,6 +248,7 @@ __all__ = [
     "parse_json",
     "parse_with_digest",
     "plural",
+    "prepare_streams",
     "printed",
     "prints_on_stderr",
     "put_away",

@@ -10,7 +10,7 @@ from fairground.commands import Answer, Verbatim, options, options_of, run_direc
 from fairground.commands.runs import Run, data_frame, names_and_runs, without_trials
 from fairground.comparison.comparison_result import LEVEL, GeneralityKind
 from fairground.records import RunFolder, RunRecord, Store, grouped
-from fairground.reporting import ResultTable, comparison_text, latex, over_tables, section_key, values_file
+from fairground.reporting import ResultTable, comparison_text, latex, over_tables, section_key
 from fairground.spec import InputError, data_name, nearest, require
 
 
@@ -153,24 +153,14 @@ def compare_command(
         "Runs by name or the beginning of it, or methods by hash (default: all runs except trials).",
     ] = None,
     data: Annotated[str | None, "Only runs on this data set, by its name in `fairground list runs`."] = None,
-    values: Annotated[
-        Path | None,
-        "Compare the numbers of a CSV file instead of runs: columns method, seed, value and, if any, dataset, fold.",
-    ] = None,
-    lower_is_better: Annotated[bool, "With --values: lower numbers are better."] = False,
     over_datasets: Annotated[bool, "Also rank the methods over all data sets."] = False,
     **interval: Any,
 ) -> Answer:
     """Compare methods fairly: one table with a verdict on every pair, or every reason why there cannot be one.
 
     Examples: fairground compare · fairground compare 3f2a 77c1 9b0e · fairground compare --metric recall@1 ·
-    fairground compare --generality both · fairground compare --values results.csv --margin 0.3
+    fairground compare --generality both --margin 0.3
     """
-    if values is not None:
-        is_bare = not runs and metric is None and generality == "seeds" and data is None
-        require(is_bare, "--values compares a file's numbers; leave out runs, --data, --metric and --generality")
-        return _compare_file(values, is_over=over_datasets, higher_is_better=not lower_is_better, **interval)
-    require(not lower_is_better, "--lower-is-better belongs to --values; runs say which way their metrics are better")
     records = records_to_compare(Store(home), runs or [], data=data)
     if over_datasets:
         is_plain = generality == "seeds" and not anyway and data is None
@@ -204,19 +194,3 @@ def _compare_over_datasets(records: Iterable[RunRecord], home: Path, metric: str
     over = over_tables({data: one.result for data, one in found.items()}, **interval)
     plain = {"datasets": {data: one.to_dict() for data, one in found.items()}, "over_datasets": over.plain()}
     return _printed(plain, *(f"{data}\n{one}" for data, one in found.items()), over.text())
-
-
-def _compare_file(path: Path, *, is_over: bool, **settings: Any) -> Answer:
-    from fairground.comparison.compare_values import compare_values
-    from fairground.comparison.over_datasets import over_datasets
-    from fairground.reporting import tables_over_datasets as over_reports
-
-    read = values_file.read_values(path)
-    found = {dataset: compare_values(values, **settings) for dataset, values in read.items()}
-    over = [over_datasets(read, **settings)] if is_over else []
-    plain = [{"dataset": name or None, **values_file.values_plain(one)} for name, one in found.items()]
-    aggregated = over_reports.values_plain(over[0]) if over else None
-    # One data set is the usual case: its pairs are at hand without asking for a data set.
-    data = plain[0] if len(plain) == 1 else {"datasets": plain, "over_datasets": aggregated}
-    parts = [values_file.values_text(one, dataset=name) for name, one in found.items()]
-    return _printed(data, *parts, *map(over_reports.values_text, over))

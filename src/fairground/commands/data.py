@@ -1,4 +1,4 @@
-"""Check data sets; get the published ones; list and remove caches. Start with `fairground data check FOLDER`."""
+"""Check data sets; get the published ones; list caches. Start with `fairground data check FOLDER`."""
 
 import shlex
 import sys
@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from fairground import audit, deploy, loading, reporting, training
 from fairground.commands import Answer, AnyPath, Verbatim, counted, data_overrides, options_of
-from fairground.commands.options import Device, Quiet, seconds_of
+from fairground.commands.options import Device, Quiet
 from fairground.spec import DataError, data_name, declared, find, load_run, nearest, parse_overrides, require
 
 #: unreadable files and suspects printed, and images per class next to a suspect on the page
@@ -211,36 +211,23 @@ def get_command(
     return Answer(plain, lines)
 
 
-def caches(
-    remove: Annotated[list[str] | None, "Remove this cache, by the beginning of its key. May be repeated."] = None,
-    older_than: Annotated[str | None, "Remove caches unused for longer: 12h, 30d, 8w."] = None,
-) -> Answer:
-    """List or remove the caches that data.prepared and training.trainable made, longest unused first.
+def caches() -> Answer:
+    """List the caches that data.prepared and training.trainable made, longest unused first.
 
-    A removed cache is rebuilt when it is next needed. Runs that are reading it are not disturbed.
+    A cache is a folder; delete it to remove the cache. It is rebuilt when it is next needed.
 
-    Examples: fairground data caches · fairground data caches --older-than 30d
+    Example: fairground data caches
     """
-    found = loading.list_caches()
-    # All are looked up before any is removed: a mistyped key removes nothing.
-    chosen = [loading.find_cache(found, key) for key in remove or []]
-    if older_than is not None:
-        limit = datetime.now().timestamp() - seconds_of(older_than, "--older-than")
-        chosen += [entry for entry in found if entry.last_used < limit and entry not in chosen]
-    for entry in chosen:
-        loading.remove_cache(entry)
-    left = [entry for entry in found if entry not in chosen]
-    lines = [f"removed {entry.key[:8]}: {_size(entry.n_bytes)}" for entry in chosen]
-    for entry in left:
+    found, lines = loading.list_caches(), []
+    for entry in found:
         used = datetime.fromtimestamp(entry.last_used).strftime("%Y-%m-%d %H:%M")
         stages = f"side {entry.side}" if entry.side else f"{entry.n_frozen} frozen stages of {entry.trunk}"
         what = f"{entry.n_images:,} images, {stages}" if entry.is_complete else "not finished"
-        about = f"{_size(entry.n_bytes):>9}  last used {used}  {what}  {entry.source}"
-        lines.append(f"{entry.key[:8]}  {about}".rstrip())
-    total = sum(entry.n_bytes for entry in left)
-    lines.append(f"{len(left)} caches, {_size(total)}" if left else "no caches")
-    plain = {"caches": [asdict(entry) for entry in left], "removed": [asdict(entry) for entry in chosen]}
-    return Answer(plain, lines)
+        lines.append(f"{_size(entry.n_bytes):>9}  last used {used}  {what}  {entry.source}".rstrip())
+        lines.append(f"           {loading.cache_root(entry.kind) / entry.key}")
+    total = sum(entry.n_bytes for entry in found)
+    lines.append(f"{len(found)} caches, {_size(total)}" if found else "no caches")
+    return Answer({"caches": [asdict(entry) for entry in found]}, lines)
 
 
 def _size(n_bytes: int) -> str:

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from fairground import __version__
-from fairground.commands import FairgroundError, PictureError, complain, guard_streams, printed
+from fairground.commands import FairgroundError, PictureError, complain, prepare_streams, printed
 
 #: command -> the function or the group of commands behind it, and what the list of commands says about it
 COMMANDS = {
@@ -130,7 +130,7 @@ def keep_memory() -> bool:
 
 def main() -> None:
     """Run the command line; a user's mistake is a sentence and exit code 2, never a traceback."""
-    guard_streams()
+    prepare_streams()
     keep_memory()
     with suppress(FileNotFoundError):
         # Last, so that no file of the working folder hides a module: `loss=my_lab.losses:Mine` finds the one here.

@@ -47,7 +47,6 @@ Slurm = Annotated[
     "With slurm: a setting of sbatch, like partition=gpu; time is in minutes. May be repeated.",
 ]
 Address = Annotated[str | None, "Ray cluster's address (default: this machine's)."]
-NodeWait = Annotated[float | None, "With ray: seconds to wait for a node (default 300); then resumable.", {"min": 0}]
 
 
 def executor_of(
@@ -57,14 +56,13 @@ def executor_of(
     threads: WorkerThreads = 1,
     gpus_per_run: GpusPerRun = None,
     address: Address = None,
-    node_wait: NodeWait = None,
     slurm: Slurm = (),
     device: Device = "auto",
 ) -> Spawn:
     """Return what starts such an executor for a job, given by its dotted path, and a function that hears of events."""
     require(workers >= 1, f"workers must be at least 1; got {workers}")
     require(threads >= 1, f"threads must be at least 1; got {threads}")
-    own = {"gpus_per_run": gpus_per_run, "address": address, "node_wait": node_wait, "slurm": tuple(slurm)}
+    own = {"gpus_per_run": gpus_per_run, "address": address, "slurm": tuple(slurm)}
 
     def spawn(job: str, watch: Watch) -> Executor:
         return executor_named(executor, job, workers=workers, threads=threads, watch=watch, device=device, **own)
@@ -76,13 +74,13 @@ def split_names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def seconds_of(time: str | float, option: str = "time") -> float:
-    """Read 90s, 30m, 1h30m, 30d or 8w; a number is in seconds."""
+def seconds_of(time: str | float) -> float:
+    """Read 90s, 30m or 1h30m; a number is in seconds."""
     if isinstance(time, str):
-        parts = re.findall(r"(\d+(?:\.\d+)?)([smhdw])", time.lower())
+        parts = re.findall(r"(\d+(?:\.\d+)?)([smh])", time.lower())
         is_time = bool(parts) and "".join(number + letter for number, letter in parts) == time.lower().strip()
-        require(is_time, f"{option} takes a number with s, m or h, or d or w, like 90s, 1h30m or 30d; got '{time}'")
-        units = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600, "w": 7 * 24 * 3600}
+        require(is_time, f"time takes a number with s, m or h, like 90s or 1h30m; got '{time}'")
+        units = {"s": 1, "m": 60, "h": 3600}
         time = sum(float(number) * units[letter] for number, letter in parts)
-    require(time > 0, f"{option} must be more than nothing; got {time:g} seconds")
+    require(time > 0, f"time must be more than nothing; got {time:g} seconds")
     return time

@@ -9,9 +9,9 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from fairground import records, reporting
-from fairground.commands.terminal import console
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress, TaskID
 
     from fairground.recommendation.search_progress import SearchProgress
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 #: columns from which on a terminal has room for a long status next to a bar
 WIDE = 110
+
+
+def console() -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=True)
 
 
 def spinner(text: str, *, is_quiet: bool) -> AbstractContextManager[Any]:

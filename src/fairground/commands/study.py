@@ -82,7 +82,6 @@ def study(
     threads: options.WorkerThreads = 1,
     gpus_per_run: options.GpusPerRun = None,
     address: options.Address = None,
-    node_wait: options.NodeWait = None,
     slurm: options.Slurm = (),
     device: options.Device = "auto",
     loggers: options.Loggers = (),
@@ -97,11 +96,10 @@ def study(
     `search={"trials": 16}`, or a setting of all its runs such as `training={"epochs": 3}`. `until_settled=True` adds
     seeds in waves to the methods still in question, until it is settled which is best; `until_settled={"limit": 9}`
     changes the rule. Finished runs are not repeated: after Ctrl-C or a crash the same call continues, and results are
-    bit-identical. Data or code that changed since is refused; `again` makes again what it concerns. With Ray,
-    `node_wait` is how many seconds to wait for a node when none is left (default 300).
+    bit-identical. Data or code that changed since is refused; `again` makes again what it concerns.
     """
     shared: dict[str, Any] = {"threads": threads, "device": device, "gpus_per_run": gpus_per_run}
-    cluster: dict[str, Any] = {"address": address, "node_wait": node_wait, "slurm": slurm}
+    cluster: dict[str, Any] = {"address": address, "slurm": slurm}
     spawn = options.executor_of(executor, workers=workers, **shared, **cluster)
     folder = run_directory.home_folder(home)
     found = find_study(name, keyword_overrides(changes), folder)

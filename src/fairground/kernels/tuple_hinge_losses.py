@@ -59,66 +59,23 @@ def _compare_row(row: ndarray, own: ndarray, a: int, margin: float, gradient: nd
     return total, n_active
 
 
-@numba.njit(nogil=True, cache=True)
-def _loop(
-    matrix: ndarray, rows: ndarray, start: ndarray, stop: ndarray, margin: float, swap: bool, smooth: bool
-) -> TupleHinges:
-    """Return the sum with the smaller of m_an and m_pn (`swap`) or of log(1 + e^x) (`smooth`), triplet by triplet."""
-    gradient = np.zeros_like(matrix)
-    is_negative = np.ones(len(matrix), np.bool_)
-    total, n_active = 0.0, 0.0
-    for a in range(len(matrix)):
-        own = rows[start[a] : stop[a]]
-        is_negative[own] = False
-        for p in own:
-            threshold = matrix[a, p] + matrix.dtype.type(margin)
-            for n in range(len(matrix) if p != a else 0):
-                if not is_negative[n]:
-                    continue
-                # How much of the smaller distance is m_an: a tie is shared by both.
-                share = 1.0
-                far = matrix[a, n]
-                if swap and not matrix[p, n] > far:
-                    share = 0.5 if matrix[p, n] == far else 0.0
-                    far = matrix[p, n]
-                hinge, weight = _hinge(threshold - far, smooth)
-                total += hinge
-                n_active += weight > 0
-                gradient[a, p] += weight
-                gradient[a, n] -= weight * share
-                gradient[p, n] -= weight * (1 - share)
-        is_negative[own] = True
-    return total, n_active, gradient
-
-
-@numba.njit(nogil=True, cache=True)
-def _hinge(excess: float, smooth: bool) -> tuple[float, float]:
-    """Return [x]_+ or log(1 + e^x), and its derivative."""
-    if smooth:
-        # On the sphere the excess is at most 8: its exponential is safe.
-        odds = np.exp(excess)
-        return np.log1p(odds), odds / (odds + 1)
-    return (0.0, 0.0) if excess <= 0 else (excess, 1.0)
-
-
 def triplet(loss: Any, inputs: LossInputs) -> KernelResult | None:
     """Return the mean over all or mined triplets, and its gradient; 0 without a triplet.
 
-    Not for mined triplets with `swap` or `smooth`, nor for a batch too large to hold or with large classes.
+    Not with `swap` or `smooth`, nor for a batch too large to hold or with large classes.
     """
     embeddings, labels, tuples, _ = inputs
-    is_looped = loss.swap or loss.smooth
-    if isinstance(tuples, Triplets):
-        return None if is_looped else _triplet_of_listed(loss, embeddings, tuples)
-    order = kernels.class_order(labels)
-    if not is_looped and (order.has_large_class or not is_held(len(labels), len(labels))):
+    if loss.swap or loss.smooth:
         return None
-    over_active = loss.reduction == "mean_nz" and not loss.smooth
-    n = None if over_active else float((order.n_positives * order.n_negatives).sum())
+    if isinstance(tuples, Triplets):
+        return _triplet_of_listed(loss, embeddings, tuples)
+    order = kernels.class_order(labels)
+    if order.has_large_class or not is_held(len(labels), len(labels)):
+        return None
+    n = None if loss.reduction == "mean_nz" else float((order.n_positives * order.n_negatives).sum())
 
     def of_distances(distances: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        given = (distances.numpy(), *order, loss.margin)
-        value, gradient = mean_of(_loop(*given, loss.swap, loss.smooth) if is_looped else triplet_hinges(*given), n)
+        value, gradient = mean_of(triplet_hinges(distances.numpy(), *order, loss.margin), n)
         return distances.new_tensor(value), torch.from_numpy(gradient)
 
     return kernel_of_distances(embeddings, of_distances, normalise=True, squared=loss.power == 2)

@@ -42,10 +42,8 @@ from fairground.loading.caches import CacheKind
 from fairground.loading.caches import INDEX
 from fairground.loading.caches import USED
 from fairground.loading.caches import cache_root
-from fairground.loading.caches import find_cache
 from fairground.loading.caches import list_caches
 from fairground.loading.caches import read_index
-from fairground.loading.caches import remove_cache
 from fairground.loading.caches import touch
 from fairground.loading.checksummed_cache import CachedRows
 from fairground.loading.checksummed_cache import cache_writing
@@ -165,7 +163,6 @@ __all__ = [
     "file_digests",
     "files_below",
     "files_to_get",
-    "find_cache",
     "first_with",
     "folded_name",
     "for_each",
@@ -205,7 +202,6 @@ __all__ = [
     "read_words",
     "reading",
     "refuse_archive",
-    "remove_cache",
     "require",
     "require_file",
     "require_one_size",

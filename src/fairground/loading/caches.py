@@ -1,12 +1,11 @@
-"""The caches of this user: where they are, their list, and their removal."""
+"""The caches of this user: where they are, and their list. To remove one, delete its folder."""
 
-import shutil
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from fairground.spec import InputError, StoreError, cache_folder, held, nearest, read_with_digest, require
+from fairground.spec import StoreError, cache_folder, read_with_digest
 
 #: prepared images, and outputs of the stages of a trunk that do not train
 CacheKind = Literal["prepared", "stages"]
@@ -58,34 +57,6 @@ def list_caches() -> list[CacheEntry]:
     folders = [(kind, path) for kind in kinds for path in cache_root(kind).glob("*") if not path.suffix]
     found = [_entry(kind, folder) for kind, folder in folders if folder.is_dir()]
     return sorted((entry for entry in found if entry is not None), key=lambda entry: (entry.last_used, entry.key))
-
-
-def find_cache(entries: list[CacheEntry], key: str) -> CacheEntry:
-    fitting = [entry for entry in entries if entry.key.startswith(key)]
-    keys = [entry.key for entry in entries]
-    require(bool(key) and len(fitting) > 0, f"no cache '{key}'.{nearest(key, keys)} `fairground data caches` shows all")
-    require(len(fitting) == 1, f"{len(fitting)} caches begin with '{key}': say more of it")
-    return fitting[0]
-
-
-def remove_cache(entry: CacheEntry) -> None:
-    """Delete a cache, and what an interrupted build of it left; refused while it is being built."""
-    folder = cache_root(entry.kind) / entry.key
-    try:
-        with held(folder.with_suffix(".lock"), f"the cache {entry.key}"):
-            for chunk in folder.glob("locks/*.lock"):
-                with held(chunk, f"the cache {entry.key}"):
-                    pass
-            if folder.exists():
-                # Out of the way first: a reader that comes meanwhile finds a whole cache or none.
-                gone = folder.with_suffix(".gone")
-                shutil.rmtree(gone, ignore_errors=True)
-                folder.replace(gone)
-                shutil.rmtree(gone)
-    except StoreError as error:
-        raise InputError(str(error)) from error
-    except OSError as error:
-        raise StoreError(f"cannot remove the cache {folder}: {error.strerror or error}") from error
 
 
 def _entry(kind: CacheKind, folder: Path) -> CacheEntry | None:

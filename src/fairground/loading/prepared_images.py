@@ -49,7 +49,7 @@ class PreparedImages(Photographs):
         if not self._is_new or self._rows is None:
             return ""
         size = f"{len(self._rows.data) / 1e6:,.0f} MB"
-        return f"prepared images are kept in {cache_root()} ({size}); `fairground data caches` lists and removes them"
+        return f"prepared images are kept in {cache_root()} ({size}); `fairground data caches` lists them"
 
     def _opened(self, tell: Tell) -> CachedRows:
         fingerprint = self.source.fingerprint()

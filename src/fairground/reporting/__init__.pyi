@@ -178,10 +178,6 @@ from fairground.reporting.table_formats import markdown
 from fairground.reporting.table_formats import text_table
 from fairground.reporting.tables_over_datasets import OverTables
 from fairground.reporting.tables_over_datasets import over_tables
-from fairground.reporting.values_file import MAX_METHODS
-from fairground.reporting.values_file import NEEDED
-from fairground.reporting.values_file import OPTIONAL
-from fairground.reporting.values_file import read_values
 from fairground.reporting.watch_server import WatchServer
 
 __all__ = [
@@ -211,7 +207,6 @@ __all__ = [
     "Line",
     "LockedError",
     "MARKS",
-    "MAX_METHODS",
     "MOST",
     "MOST_CARDS",
     "MOST_FINISHED",
@@ -221,12 +216,10 @@ __all__ = [
     "Method",
     "MethodComparer",
     "Models",
-    "NEEDED",
     "N_LEVELS",
     "N_SERIES",
     "Names",
     "Note",
-    "OPTIONAL",
     "OverTables",
     "PAUSE",
     "PRECISION_AT_1",
@@ -323,7 +316,6 @@ __all__ = [
     "read_gallery",
     "read_json",
     "read_text",
-    "read_values",
     "read_with_digest",
     "reading",
     "refusal",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from fairground import reporting
 from fairground.comparison import LEVEL, OverDatasets
 from fairground.comparison.over_datasets import over_datasets
-from fairground.reporting import ResultTable, heading, indented, plain_pair, sentence, shorten, show, unit, values_file
+from fairground.reporting import ResultTable, heading, indented, plain_pair, sentence, shorten, show, unit
 from fairground.reporting.table_formats import text_table
 from fairground.spec import goodness, in_unit, require
 
@@ -62,16 +62,6 @@ class OverTables(NamedTuple):
         pairs = zip(self.found.improvement.pairs, self.sentences, strict=True)
         described = [plain_pair(pair, said) for pair, said in pairs]
         return {"metric": self.metric, **_plain(self.found), "left_out": list(self.left_out), "pairs": described}
-
-
-def values_text(found: OverDatasets) -> str:
-    at = f"{100 * found.level:g} %"
-    lead = f"Over {len(found.datasets)} data sets. Rank 1 is best; the intervals of all ranks hold at once at {at}:"
-    return _text(lead, _rows(found), [pair.sentence for pair in found.improvement.pairs])
-
-
-def values_plain(found: OverDatasets) -> dict[str, Any]:
-    return {**_plain(found), "improvement": values_file.values_plain(found.improvement)}
 
 
 def _rows(found: OverDatasets, metric: str = "") -> list[tuple[str, str, str]]:

@@ -1,9 +1,8 @@
 """Runs jobs on a Ray cluster that `ray start` has started; all its machines need a run directory that they share.
 
-A job whose node is lost is tried again elsewhere; where none is left, the driver waits for `node_wait` seconds.
+A job whose node is lost is tried again elsewhere; where none is left, the driver waits for one.
 """
 
-import time
 from contextlib import suppress
 from typing import Any
 
@@ -11,7 +10,7 @@ import ray
 from ray.util.queue import Queue
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from fairground.records import ClusterError, InputError, code_version, require
+from fairground.records import InputError, code_version, require
 from fairground.studies.executors.executor import Order, Outcome
 from fairground.studies.executors.retries import WorkerExecutor, perform_on_node
 
@@ -22,27 +21,18 @@ _ray: Any = ray
 class RayExecutor(WorkerExecutor):
     """Workers are tasks of the cluster at `address`, or of this machine's, each with processors and GPUs of its own."""
 
-    def __init__(
-        self,
-        job: str,
-        *,
-        gpus_per_run: float = 0.0,
-        address: str | None = None,
-        node_wait: float = 300.0,
-        **settings: Any,
-    ) -> None:
+    def __init__(self, job: str, *, gpus_per_run: float = 0.0, address: str | None = None, **settings: Any) -> None:
         super().__init__(job, **settings)
         require(gpus_per_run >= 0, f"gpus_per_run must be 0 or more; got {gpus_per_run}")
-        require(node_wait >= 0, f"node_wait must be 0 seconds or more; got {node_wait}")
-        self._gpus, self._node_wait = gpus_per_run, node_wait
-        self._room = f"room for a worker of {self._threads} processors and {gpus_per_run:g} GPUs"
         self._is_ours = not ray.is_initialized()
         if self._is_ours:
             _join(address or "auto")
         nodes = _live_nodes()
         most = {kind: max((node.get(kind, 0) for node in nodes), default=0) for kind in ("CPU", "GPU")}
+        wanted = f"room for a worker of {self._threads} processors and {gpus_per_run:g} GPUs"
         there = f"the most on one node are {most['CPU']:g} and {most['GPU']:g}"
-        require(self._has_room(nodes), f"no node of the cluster has {self._room}: {there}")
+        has_room = any(one.get("CPU", 0) >= self._threads and one.get("GPU", 0) >= gpus_per_run for one in nodes)
+        require(has_room, f"no node of the cluster has {wanted}: {there}")
         if most["GPU"] and not gpus_per_run and self._device == "auto":
             # Ray gives such tasks no GPU of their own: they would all take the first one.
             self._device = "cpu"
@@ -51,7 +41,6 @@ class RayExecutor(WorkerExecutor):
         # On the driver's own node: any other may be lost, and the events with it.
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self._events = Queue(actor_options={"num_cpus": 0, "scheduling_strategy": here})
-        self._had_room = time.monotonic()
 
     def close(self) -> None:
         super().close()
@@ -80,25 +69,12 @@ class RayExecutor(WorkerExecutor):
             for event in self._events.get_nowait_batch(self._events.qsize()):
                 self._watch(event)
             if not done:
-                self._require_room()
                 continue
             try:
                 return done[0], ray.get(done[0])
             except ray.exceptions.RayError as error:
                 reason = str(error).strip().splitlines()[0][:200]
                 return done[0], f"the Ray worker or its node was lost ({reason})"
-
-    def _require_room(self) -> None:
-        """Wait as long as the cluster is full, and `node_wait` seconds where it has no node for us."""
-        now = time.monotonic()
-        if self._has_room(_live_nodes()):
-            self._had_room = now
-        lost = f"no node of the cluster has had {self._room} for {self._node_wait:g} seconds (--node-wait)"
-        safe = "Checkpoints and records are safe: start a node and run the same command again"
-        require(now - self._had_room <= self._node_wait, f"{lost}. {safe}", ClusterError)
-
-    def _has_room(self, nodes: list[dict[str, Any]]) -> bool:
-        return any(node.get("CPU", 0) >= self._threads and node.get("GPU", 0) >= self._gpus for node in nodes)
 
 
 def _perform(order: Order, threads: int, version: str, events: Queue) -> Outcome:
