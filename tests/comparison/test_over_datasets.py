@@ -1,4 +1,4 @@
-"""Over data sets: ranks, interquartile means and profiles by hand, intervals that cover, and Friedman's test."""
+"""Over data sets: ranks and interquartile means by hand, intervals that cover, and Friedman's test."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairground.comparison import friedman_p, nemenyi, profile_of, ranks_of
+from fairground.comparison import friedman_p, nemenyi, ranks_of
 from fairground.comparison.over_datasets import critical_difference, interquartile_means, over_datasets
 from fairground.errors import InputError
 
@@ -36,14 +36,12 @@ def test_ranks_by_hand():
     assert {one.name: one.rank for one in lower.aggregates} == {"a": 2.5, "b": 2.25, "c": 1.25}
 
 
-def test_interquartile_means_and_profiles():
+def test_interquartile_means():
     values = np.random.default_rng(0).normal(size=12)
     assert interquartile_means(values, np.ones((1, 12)))[0] == pytest.approx(stats.trim_mean(values, 0.25))
     # five values: the quarter cuts off one and a quarter at each end
     five = np.array([0.0, 1.0, 2.0, 3.0, 10.0])
     assert interquartile_means(five, np.ones((1, 5)))[0] == pytest.approx((0.75 * 1 + 2 + 0.75 * 3) / 2.5)
-    rows = [np.array([0.1, 0.3, np.nan]), np.array([0.5, 0.6, 0.7])]
-    assert profile_of(rows, np.array([0.0, 0.2, 0.55, 0.9])) == pytest.approx([1, 0.75, 1 / 3, 0])
 
 
 @pytest.mark.usefixtures("few_draws")

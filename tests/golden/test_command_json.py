@@ -81,7 +81,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "study_list": ("study", "list", *STUDIED),
     "study_plan": ("study", "plan", "mine.toml", *STUDIED),
     "study_plan_tiny": ("study", "plan", "tiny", *STUDIED),
-    "study_plan_paper": ("study", "plan", "mlrc2020/table4", *STUDIED, "--images-per-second", "500"),
+    "study_plan_paper": ("study", "plan", "mlrc2020/table4", *STUDIED),
     "study": ("study", "mine.toml", *INLINE, *STUDIED),
     "study_status": ("study", "status", "mine.toml", *STUDIED),
     "study_compare": ("compare", *STUDIED),
@@ -110,7 +110,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 LEFT_OUT = frozenset(
     {
         *("seconds", "images_per_second", "cpu_seconds", "wall_seconds", "peak_memory_bytes", "started", "at", "who"),
-        *("hardware", "packages", "fairground", "weights_sha256", "bytes", "files", "speed", "gpu_seconds"),
+        *("hardware", "packages", "fairground", "weights_sha256", "bytes", "files"),
         *("from_database", "from_folders", "old", "last_used"),
     }
 )

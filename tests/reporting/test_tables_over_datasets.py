@@ -46,7 +46,7 @@ def test_clear_ranks_are_ranked_with_intervals_and_differences_settled():
     assert found.rows[0][1].startswith("1.00 [1.00, ")
     assert found.sentences[0].startswith("a is better than b by 10.0")
     assert found.sentences[0].endswith("4 data sets")
-    assert [figure.name for figure in found.figures] == ["critical_difference", "performance_profiles"]
+    assert [figure.name for figure in found.figures] == ["critical_difference"]
     assert "Over data sets. By MAP@R on 4 data sets (birds, cars, shops, pets)." in found.text()
     assert json.loads(json.dumps(found.plain()))["pairs"][0]["verdict"] == "better"
 
@@ -97,8 +97,7 @@ def test_methods_that_a_data_set_lacks_are_left_out_and_said():
     found = over_tables(tables(some))
     assert found.left_out == ("c",)
     assert "Not on every data set, and left out: c." in found.lead
-    # Two methods have no critical-difference diagram, but profiles all the same.
-    assert [figure.name for figure in found.figures] == ["performance_profiles"]
+    assert found.figures == [], "two methods have no critical-difference diagram"
 
 
 def test_refusals_are_sentences():
@@ -111,14 +110,13 @@ def test_refusals_are_sentences():
         over_tables({"birds": one["birds"], "cars": tables(study(metric="eer"))["cars"]})
 
 
-def test_the_page_shows_ranks_differences_and_both_figures(monkeypatch):
+def test_the_page_shows_ranks_differences_and_the_diagram(monkeypatch):
     # Those of each data set take a while to draw.
     monkeypatch.setattr("fairground.reporting.page.figures_of", lambda _, **__: [])
     records = [record for some in study().values() for record in some]
     page = page_text(RunSet(records=tuple(records)))
     for words in ("Over all data sets", "mean rank", "interquartile mean of runs", "Mean differences over data sets"):
         assert words in page
-    assert "Performance profiles" in page
     assert "Critical-difference diagram" in page
     assert "Over all data sets" not in page_text(RunSet(records=tuple(study()["birds"])))
 

@@ -5,13 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-from torch import nn
 
 from fairground.records.record import EpochRow, Finding, RunRecord
 from fairground.records.training_events import Event, SignFound
 from fairground.spec import from_plain, load_run, parse_overrides
-from fairground.training.doctor import SIGNS, EpochCheck, History, Observation, ProxyUsage, WatchedRun
+from fairground.training.doctor import SIGNS, EpochCheck, History, Observation, WatchedRun
 from fairground.training.run import run
 from tests.training.ill_losses import ILL
 from tests.training.stopping import stop_and_resume
@@ -117,7 +115,7 @@ UNWELL = {
     "stuck_at_margin": patient("loss=triplet", observations=(STUCK,) * 5),
     "no_active_tuples": patient(observations=(IDLE,) * 3),
     "exploding_norms": patient(observations=(LOOK, *(replace(LOOK, gradient=100.0 + n) for n in range(3)))),
-    "dead_proxies": patient(checkups=(replace(CHECKUP, n_judged=6, n_lost=2),)),
+    "dead_proxies": patient(checkups=(replace(CHECKUP, n_untouched=10),)),
     "overfitting": patient(rows=scores(0.1, 0.4, 0.37, 0.36, 0.36, losses=(1.0, 0.95, 0.93, 0.9))),
     "hubs": patient(checkups=(replace(CHECKUP, epoch=0), *(replace(CHECKUP, hubness=2.1),) * 2)),
 }
@@ -144,9 +142,7 @@ WELL = {
         patient(observations=(LOOK, replace(LOOK, gradient=1e4), LOOK, LOOK)),
     ],
     "dead_proxies": [
-        patient(checkups=(replace(CHECKUP, n_judged=7, n_lost=2),)),
-        patient(checkups=(replace(CHECKUP, n_judged=4, n_lost=4),)),
-        patient(checkups=(replace(CHECKUP, n_judged=6, n_lost=6, epoch=2),)),
+        patient(checkups=(replace(CHECKUP, n_untouched=20, epoch=2),)),
         patient(checkups=(replace(CHECKUP, n_untouched=9),)),
         patient(checkups=(replace(LINE, n_untouched=20),)),
     ],
@@ -188,30 +184,6 @@ def test_history_survives_plain_data_and_stays_short() -> None:
     assert history.first is not None
     assert history.first.step == 0
     assert from_plain(History, asdict(history)) == history
-
-
-def test_a_class_vector_is_lost_when_others_are_nearer_to_it() -> None:
-    # Vectors along the axes; the images of class 0 lie along its vector, those of classes 1 and 2 are exchanged.
-    proxies = nn.Parameter(torch.eye(3))
-    count = ProxyUsage(proxies, torch.optim.Adam([proxies]), is_decayed=False)
-    count.count(5 * torch.eye(3).repeat(8, 1), torch.tensor([0, 2, 1]).repeat(8))
-    verdict = count.judge()
-    assert verdict == {"n_proxies": 3, "n_judged": 3, "n_lost": 2, "n_untouched": 0}
-    # Counted anew after each verdict; too few images are not judged.
-    count.count(torch.eye(3).repeat(4, 1), torch.tensor([0, 2, 1]).repeat(4))
-    assert count.judge()["n_judged"] == 0
-    # What was not judged is not forgotten.
-    count.count(torch.eye(3).repeat(4, 1), torch.tensor([0, 2, 1]).repeat(4))
-    assert count.judge()["n_lost"] == 2
-
-
-def test_vectors_without_a_gradient_are_known_from_the_optimiser() -> None:
-    proxies = nn.Parameter(torch.ones(2, 2, 4))
-    optimiser = torch.optim.Adam([proxies])
-    proxies[0].square().sum().backward()
-    optimiser.step()
-    assert ProxyUsage(proxies, optimiser, is_decayed=False).judge()["n_untouched"] == 2
-    assert ProxyUsage(proxies, optimiser, is_decayed=True).judge()["n_untouched"] == 0
 
 
 def test_where_less_is_better_a_rising_score_is_overfitting_and_a_falling_one_is_not() -> None:

@@ -156,7 +156,6 @@ def study_command(
         "until_settled.limit=15 and so on change the rule.",
     ] = False,
     measure: Annotated[bool, "With plan: make the first run of every method to measure its cost."] = False,
-    images_per_second: Annotated[float | None, "With plan: training speed of your GPU.", {"min": 1}] = None,
     **executor: Any,
 ) -> Answer:
     """Run a study: search every method equally, select, repeat on fresh seeds, open the test classes once.
@@ -167,7 +166,7 @@ def study_command(
     Exit code: 0 if no run failed, 3 if some did, 1 if none finished; the last line counts them and gives the reason.
 
     Examples: fairground study tiny · fairground study plan laptop/mlrc --measure ·
-    fairground study plan roth2020/table4 --images-per-second 350 ·
+    fairground study plan roth2020/table4 ·
     fairground study laptop/mlrc --workers 4 repeats=5 search.trials=16 ·
     fairground study tiny --until-settled until_settled.limit=9 until_settled.margin=1 ·
     fairground study my_study.toml --executor ray --address auto
@@ -187,7 +186,7 @@ def study_command(
     if action == "plan":
         if measure:
             run_specs(studies.cost_probes(found), spawn, home, quiet=quiet)
-        return _plan(found, rest, home, executor["workers"], images_per_second)
+        return _plan(found, rest, home, executor["workers"])
     # What Ray prints must not end up in what a program reads.
     with prints_on_stderr() if executor["executor"] == "ray" else nullcontext():
         return study_answer(found, spawn, home=home, loggers=loggers, again=again, quiet=quiet)
@@ -204,7 +203,7 @@ def run_specs(
         return Scheduler(store=Store(home), executor=executor, on_record=on_record).run_specs(specs)
 
 
-def _plan(found: StudySpec, typed: Sequence[str], home: Path, workers: int, images_per_second: float | None) -> Answer:
+def _plan(found: StudySpec, typed: Sequence[str], home: Path, workers: int) -> Answer:
     plan = plan_of(found, home=home)
     images = plan.images()
     needs_folder = images is not None and not any(word.startswith("data.root=") for word in typed)
@@ -216,19 +215,18 @@ def _plan(found: StudySpec, typed: Sequence[str], home: Path, workers: int, imag
         rows.append([row.job, n_runs, plural(row.n_settings, "setting"), cost])
     most, searched = "at most " if plan.is_most else "", plural(plan.n_search, "training")
     lines = [*aligned(rows), f"{searched} to search, {most}{plan.n_final:,} after selection"]
-    lines.append(_cost(plan, workers, images_per_second))
+    lines.append(_cost(plan, workers))
     lines += [f"follows: {found.follows}"] * bool(found.follows)
     lines += [f"differs from the paper: {found.differs}"] * bool(found.differs)
     lines.append(Verbatim(f"command: {command}"))
     counts = {"search_runs": plan.n_search, "final_runs": plan.n_final, "is_most": plan.is_most}
     costs = {"seconds": plan.seconds(workers), "bytes": plan.bytes(), "images": images}
-    costs["gpu_seconds"] = plan.gpu_seconds(images_per_second)
     jobs = [asdict(row) for row in plan.rows]
     return Answer({"study": plan.study, **counts, **costs, "command": command, "jobs": jobs}, lines)
 
 
-def _cost(plan: "studies.StudyPlan", n_workers: int, images_per_second: float | None) -> str:
-    """Return what a study costs: measured on this machine, or on published data the images, the disk and GPU hours."""
+def _cost(plan: "studies.StudyPlan", n_workers: int) -> str:
+    """Return what a study costs: measured on this machine, or on published data the images and the disk."""
     seconds, size, images = plan.seconds(n_workers), plan.bytes(), plan.images()
     if seconds is not None and size is not None:
         workers = plural(n_workers, "worker")
@@ -236,11 +234,7 @@ def _cost(plan: "studies.StudyPlan", n_workers: int, images_per_second: float | 
     if images is None or size is None:
         return "time and disk space are unknown: --measure makes the first run of every method to measure them"
     work = f"at most {images / 1e6:,.1f} million images through the network, {size / 1e9:,.0f} GB of disk"
-    gpu_seconds = plan.gpu_seconds(images_per_second)
-    if gpu_seconds is None:
-        return f"{work}; time is unknown: give --images-per-second, or train one run of each network first"
-    speed = f"{images_per_second:g} images/s" if images_per_second else f"the speed measured here on {plan.hardware}"
-    return f"{work}, {_hours(gpu_seconds)} at {speed}"
+    return f"{work}; the time is what your hardware takes for so many"
 
 
 def _status(found: StudySpec, home: Path) -> Answer:

@@ -89,7 +89,6 @@ from fairground.comparison.over_datasets import critical_difference
 from fairground.comparison.over_datasets import friedman_p
 from fairground.comparison.over_datasets import interquartile_means
 from fairground.comparison.over_datasets import nemenyi
-from fairground.comparison.over_datasets import profile_of
 from fairground.comparison.over_datasets import ranks_of
 from fairground.comparison.paired_table import Array
 from fairground.comparison.paired_table import Layout
@@ -272,7 +271,6 @@ __all__ = [
     "p_values",
     "parse_json",
     "parse_with_digest",
-    "profile_of",
     "put_away",
     "range_reached",
     "ranks_of",

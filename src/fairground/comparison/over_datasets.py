@@ -1,4 +1,4 @@
-"""Methods over many data sets: mean ranks, interquartile means, profiles, mean improvement, Friedman's test.
+"""Methods over many data sets: mean ranks, interquartile means, mean improvement, Friedman's test.
 
 Formula
     ranks: R_i = mean over N data sets of the rank of method i of k by its mean over seeds (1 is best, ties share)
@@ -7,7 +7,7 @@ Formula
     sqrt((N - 1) / N): both are moved further by as much, and N data sets count as t with N - 1 degrees of freedom.
     rank interval: R_i ± c s_i, s_i the standard deviation over draws, c the `level` quantile of the highest
     |R*_i - R_i| / s_i: the intervals of all methods hold simultaneously
-    iqm: mean of the middle half of all runs' scores; profile: share above a score; equal total weight per data set
+    iqm: mean of the middle half of all runs' scores, with equal total weight per data set
     improvement: methods compared with data sets as blocks, each by its mean over seeds (`compare_values`)
     Friedman: chi2 = 12 N / (k (k + 1)) (sum_j R_j^2 - k (k + 1)^2 / 4) / (1 - sum(t^3 - t) / (N k (k^2 - 1))), ties t
     F_F = (N - 1) chi2 / (N (k - 1) - chi2), F with k - 1 and (k - 1)(N - 1) degrees of freedom
@@ -15,7 +15,7 @@ Formula
 
 Paper
     Agarwal et al., "Deep reinforcement learning at the edge of the statistical precipice", NeurIPS 2021, for
-    interquartile means and profiles. Field and Welsh, "Bootstrapping clustered data", 2007, for two-stage draws.
+    interquartile means. Field and Welsh, "Bootstrapping clustered data", 2007, for two-stage draws.
     Hesterberg, "What teachers should know about the bootstrap", 2015, for moving draws further. Demšar, "Statistical
     comparisons of classifiers over multiple data sets", JMLR 2006, sections 3.2.2 and 3.2.4; Iman and Davenport, 1980,
     for F_F; Conover, 1999, for ties.
@@ -44,15 +44,13 @@ class Aggregate:
     iqm: float
     iqm_low: float
     iqm_high: float
-    profile: tuple[float, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class OverDatasets:
-    """`aggregates` by mean rank, best first; `scores` at which profiles are read; `improvement` by mean differences."""
+    """`aggregates` by mean rank, best first; `improvement` by mean differences."""
 
     aggregates: tuple[Aggregate, ...]
-    scores: tuple[float, ...]
     improvement: Comparison
     datasets: tuple[str, ...]
     level: float
@@ -64,7 +62,6 @@ def over_datasets(
     level: float = LEVEL,
     margin: float | None = None,
     higher_is_better: bool = True,
-    n_scores: int = 101,
 ) -> OverDatasets:
     """Compare methods over data sets; `values` maps each data set to its methods' values by seed."""
     require(len(values) >= 2, f"comparing over data sets needs at least 2 of them; got {len(values)}")
@@ -79,20 +76,13 @@ def over_datasets(
     improvement = compare_values(means, level=level, margin=margin, higher_is_better=higher_is_better)
     pairs = tuple(replace(pair, over="datasets", more_seeds=None) for pair in improvement.pairs)
     improvement = replace(improvement, pairs=pairs)
-    scores = np.linspace(min(map(np.nanmin, tables)), max(map(np.nanmax, tables)), n_scores)
     kinds = ("rank", "rank_low", "rank_high", "iqm", "iqm_low", "iqm_high")
     columns = dict(zip(kinds, _intervals(tables, 1.0 if higher_is_better else -1.0, level), strict=True))
     order = sorted(range(len(names)), key=lambda i: (columns["rank"][i], names[i]))
     return OverDatasets(
         aggregates=tuple(
-            Aggregate(
-                name=names[i],
-                profile=tuple(profile_of([t[i] for t in tables], scores).tolist()),
-                **{kind: float(column[i]) for kind, column in columns.items()},
-            )
-            for i in order
+            Aggregate(name=names[i], **{kind: float(column[i]) for kind, column in columns.items()}) for i in order
         ),
-        scores=tuple(scores.tolist()),
         improvement=improvement,
         datasets=tuple(runs),
         level=level,
@@ -106,11 +96,6 @@ def interquartile_means(values: Array, weights: Array) -> Array:
     starts = np.hstack([np.zeros((len(ends), 1)), ends[:, :-1]])
     kept = np.clip(np.minimum(ends, 0.75) - np.maximum(starts, 0.25), 0.0, None)
     return np.asarray((kept @ values[order]) / kept.sum(axis=1))
-
-
-def profile_of(per_dataset: Sequence[Array], scores: Array) -> Array:
-    shares = [(row[~np.isnan(row)][:, None] > scores).mean(axis=0) for row in per_dataset]
-    return np.asarray(np.mean(shares, axis=0))
 
 
 def _intervals(tables: Sequence[Array], sign: float, level: float) -> Sequence[Array]:

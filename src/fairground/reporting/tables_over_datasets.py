@@ -1,7 +1,7 @@
-"""Methods that all data sets have, compared over them: ranks, interquartile means, profiles, mean differences."""
+"""Methods that all data sets have, compared over them: ranks, interquartile means, mean differences."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fairground import reporting
@@ -33,7 +33,15 @@ class OverTables(NamedTuple):
 
     @property
     def rows(self) -> list[tuple[str, str, str]]:
-        return _rows(self.found, self.metric)
+        """Method, mean rank and interquartile mean, each with its interval, best rank first."""
+        rows, metric = [], self.metric
+        for one in self.found.aggregates:
+            # Few data sets give wide intervals, but a share is at most 1 and, unless its mean is negative, at least 0.
+            least, most = (min(0.0, one.iqm), 1.0) if unit(metric) else (-math.inf, math.inf)
+            low, high = (show(metric, end) for end in (max(least, one.iqm_low), min(most, one.iqm_high)))
+            rank = f"{one.rank:.2f} [{one.rank_low:.2f}, {one.rank_high:.2f}]"
+            rows.append((one.name, rank, f"{show(metric, one.iqm)} [{low}, {high}]{unit(metric)}"))
+        return rows
 
     @property
     def sentences(self) -> list[str]:
@@ -51,43 +59,24 @@ class OverTables(NamedTuple):
             for one in self.found.aggregates
         }
         ranks = scores_and_ranks.ranks_over_datasets(means, metric=self.metric)
-        profiles = scores_and_ranks.performance_profiles(self.found, metric=self.metric)
         further = scores_and_ranks.score_against_distance(self.tables, [one.name for one in self.found.aggregates])
-        return [figure for figure in (further, ranks, profiles) if figure is not None]
+        return [figure for figure in (further, ranks) if figure is not None]
 
     def text(self) -> str:
-        return _text(f"Over data sets. {self.lead}", self.rows, self.sentences)
+        table = text_table([("method", "mean rank", "interquartile mean"), *self.rows])
+        differences = ["Mean differences over data sets:", *indented(self.sentences)]
+        return "\n".join([f"Over data sets. {self.lead}", table, *differences]) + "\n"
 
     def plain(self) -> dict[str, Any]:
         pairs = zip(self.found.improvement.pairs, self.sentences, strict=True)
-        described = [plain_pair(pair, said) for pair, said in pairs]
-        return {"metric": self.metric, **_plain(self.found), "left_out": list(self.left_out), "pairs": described}
-
-
-def _rows(found: OverDatasets, metric: str = "") -> list[tuple[str, str, str]]:
-    """Return method, mean rank and interquartile mean, each with its interval, best rank first."""
-    rows = []
-    for one in found.aggregates:
-        # Few data sets give wide intervals, but a share is at most 1 and, unless its mean is negative, at least 0.
-        least, most = (min(0.0, one.iqm), 1.0) if unit(metric) else (-math.inf, math.inf)
-        low, high = (show(metric, end) for end in (max(least, one.iqm_low), min(most, one.iqm_high)))
-        rank = f"{one.rank:.2f} [{one.rank_low:.2f}, {one.rank_high:.2f}]"
-        rows.append((one.name, rank, f"{show(metric, one.iqm)} [{low}, {high}]{unit(metric)}"))
-    return rows
-
-
-def _text(lead: str, rows: Sequence[Sequence[str]], sentences: Sequence[str]) -> str:
-    table = text_table([("method", "mean rank", "interquartile mean"), *rows])
-    return "\n".join([lead, table, "Mean differences over data sets:", *indented(sentences)]) + "\n"
-
-
-def _plain(found: OverDatasets) -> dict[str, Any]:
-    return {
-        "datasets": list(found.datasets),
-        "level": found.level,
-        "methods": [{**vars(one), "profile": list(one.profile)} for one in found.aggregates],
-        "scores": list(found.scores),
-    }
+        return {
+            "metric": self.metric,
+            "datasets": list(self.found.datasets),
+            "level": self.found.level,
+            "methods": [dict(vars(one)) for one in self.found.aggregates],
+            "left_out": list(self.left_out),
+            "pairs": [plain_pair(pair, said) for pair, said in pairs],
+        }
 
 
 def over_tables(tables: Mapping[str, ResultTable], *, level: float = LEVEL, margin: float | None = None) -> OverTables:

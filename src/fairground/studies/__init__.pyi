@@ -52,11 +52,9 @@ from fairground.studies.joined_folds import join_folds
 from fairground.studies.joined_folds import joined_record
 from fairground.studies.joined_folds import joined_spec
 from fairground.studies.plan import PlanRow
-from fairground.studies.plan import RunSpeed
 from fairground.studies.plan import RunWork
 from fairground.studies.plan import StudyPlan
 from fairground.studies.plan import cost_probes
-from fairground.studies.plan import measured_speeds
 from fairground.studies.plan import plan_of
 from fairground.studies.plan import work_of
 from fairground.studies.pruning import LEAST_FINISHED
@@ -123,7 +121,6 @@ __all__ = [
     "Request",
     "Requests",
     "Result",
-    "RunSpeed",
     "RunWork",
     "SELECTED",
     "Scheduler",

@@ -1,12 +1,12 @@
 """What a study will run, how long it will take by runs already measured, and how much disk it will fill."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean
 
-from fairground.records import RunFolder, Store, grouped
+from fairground.records import RunFolder, Store
 from fairground.spec import UNSAID, Counts, RunSpec, StudyJob, StudySpec, declared, jobs_of, name_of
 from fairground.studies.hyperparameter_search import next_settings
 
@@ -20,14 +20,6 @@ class RunWork:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSpeed:
-    """The median over epochs of runs with one trunk, and the machine of the last of them."""
-
-    images_per_second: float
-    hardware: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class PlanRow:
     """One job: its trainings, and what one costs: as measured on the first, or at most, by its spec (`work`)."""
 
@@ -38,7 +30,6 @@ class PlanRow:
     seconds: float | None
     bytes: int | None
     work: RunWork | None
-    speed: RunSpeed | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,15 +63,6 @@ class StudyPlan:
         """Return how many images all runs train on at most, those evaluated counted as a third; None if unknown."""
         return self._total(lambda row: row.work.images if row.work else None)
 
-    def gpu_seconds(self, images_per_second: float | None = None) -> float | None:
-        """Return how long it takes at most at a given speed, or at those measured here for the same networks."""
-
-        def cost(row: PlanRow) -> float | None:
-            speed = images_per_second or (row.speed and row.speed.images_per_second)
-            return row.work.images / speed if row.work and speed else None
-
-        return self._total(cost)
-
     def _total(self, cost: Callable[[PlanRow], float | None], *, is_partial: bool = False) -> float | None:
         """Return the cost of all runs from that of one run of each row; `is_partial` gives unknown rows the mean."""
         costs = [cost(row) for row in self.rows]
@@ -90,17 +72,12 @@ class StudyPlan:
         typical, rows = fmean(known), zip(self.rows, costs, strict=True)
         return math.fsum((row.n_search + row.n_final) * (typical if one is None else one) for row, one in rows)
 
-    @property
-    def hardware(self) -> str:
-        return ", ".join(dict.fromkeys(row.speed.hardware for row in self.rows if row.speed is not None))
-
 
 def plan_of(study: StudySpec, *, home: Path) -> StudyPlan:
     """Return the plan, with costs measured on each job's first run if that has been made (see `cost_probes`)."""
     store = Store(home)
     done = set(store.names(state="done"))
-    speeds = measured_speeds(store)
-    rows = tuple(_row(job, store, done, speeds) for job in jobs_of(study))
+    rows = tuple(_row(job, store, done) for job in jobs_of(study))
     return StudyPlan(study=study.name, is_most=study.until_settled is not None, rows=rows)
 
 
@@ -109,7 +86,7 @@ def cost_probes(study: StudySpec) -> list[RunSpec]:
     return [spec for job in jobs_of(study) if (spec := _first(job, unsaid=None)) is not None]
 
 
-def _row(job: StudyJob, store: Store, done: set[str], speeds: Mapping[str, RunSpeed]) -> PlanRow:
+def _row(job: StudyJob, store: Store, done: set[str]) -> PlanRow:
     study, n_folds = job.study, len(job.study.folds.used)
     first = _first(job, unsaid=UNSAID)
     name = name_of(first) if first is not None else ""
@@ -123,7 +100,6 @@ def _row(job: StudyJob, store: Store, done: set[str], speeds: Mapping[str, RunSp
         seconds=store.get(name).provenance.wall_seconds if is_measured else None,
         bytes=sum(path.stat().st_size for path in files if path.is_file()) if is_measured else None,
         work=None if first is None else work_of(first),
-        speed=None if first is None else speeds.get(first.trunk.name),
     )
 
 
@@ -133,18 +109,6 @@ def _first(job: StudyJob, *, unsaid: str | None) -> RunSpec | None:
     if study.search.trials:
         return job.spec(seed=study.seed, settings=next_settings(job, []), test=False, unsaid=unsaid)
     return job.spec(seed=seeds[0], test=True, unsaid=unsaid) if seeds else None
-
-
-def measured_speeds(store: Store) -> dict[str, RunSpeed]:
-    """Return how fast each trunk trained here, by its name; none of a trunk that was not trained."""
-    found: dict[str, list[tuple[float, str]]] = grouped(
-        (record.setting("trunk"), (row.images_per_second, record.provenance.hardware))
-        for record in store.records()
-        for row in record.epochs
-        if row.epoch > 0 and row.images_per_second > 0
-    )
-    speeds = {name: median(speed for speed, _ in timed) for name, timed in found.items()}
-    return {name: RunSpeed(images_per_second=speeds[name], hardware=found[name][-1][1]) for name in found}
 
 
 def work_of(spec: RunSpec) -> RunWork | None:

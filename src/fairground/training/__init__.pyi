@@ -100,9 +100,7 @@ from fairground.training.doctor import EpochCheck
 from fairground.training.doctor import History
 from fairground.training.doctor import LARGEST
 from fairground.training.doctor import LATE_KEPT
-from fairground.training.doctor import LEAST_SEEN
 from fairground.training.doctor import Observation
-from fairground.training.doctor import ProxyUsage
 from fairground.training.doctor import ROWS
 from fairground.training.doctor import SIGNS
 from fairground.training.doctor import WatchedRun
@@ -247,7 +245,6 @@ __all__ = [
     "PictureError",
     "ProcessGroup",
     "Progress",
-    "ProxyUsage",
     "ROWS",
     "SIDE",
     "SIGNS",

@@ -17,7 +17,6 @@ import torch
 from fairground.analysis.collapse import POINT, collapse_of
 from fairground.contracts.trunk_head_transform import Batch
 from fairground.evaluation import EmbeddingView, analyse, metric_named
-from fairground.functional import normalize
 from fairground.records import EpochRow, Finding, Listener, SignFound
 from fairground.spec import RunSpec, goodness, is_share
 from fairground.training.assemble import Assembled
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
 
 #: one observation per so many batches, and at these first steps, because what explodes does so at once
 EVERY, EARLY = 20, (1, 2, 4)
-#: validation embeddings looked at; images of a class that must be seen before its class vector is judged
-ROWS, LEAST_SEEN = 512, 8
+#: validation embeddings looked at
+ROWS = 512
 #: stands for infinity, which JSON does not have
 LARGEST = 1e300
 #: observations kept besides the first, and epoch checks besides that of the untrained model
@@ -69,11 +68,7 @@ class Observation:
 
 @dataclass(frozen=True, kw_only=True)
 class EpochCheck:
-    """The validation embeddings at the end of an epoch, and the class vectors of the loss.
-
-    `n_lost` of the `n_judged` classes have vectors no nearer to their own images than to others; `n_untouched` of all
-    `n_proxies` vectors never had a gradient.
-    """
+    """The validation embeddings at the end of an epoch; `n_untouched` of the loss' `n_proxies` had no gradient yet."""
 
     epoch: int
     collapse: str
@@ -82,8 +77,6 @@ class EpochCheck:
     hubness: float
     largest_hub: float
     n_proxies: int = 0
-    n_judged: int = 0
-    n_lost: int = 0
     n_untouched: int = 0
 
 
@@ -212,28 +205,17 @@ def exploding_norms(run: WatchedRun) -> Diagnosis | None:
 
 
 def dead_proxies(run: WatchedRun) -> Diagnosis | None:
-    """Dead proxies: class vectors of the loss that do not know their own images, or never had a gradient.
-
-    Of vectors that learned nothing half would be nearer to others than to their own images, by chance. Where a class
-    has several vectors and only the nearest learns, some never have a gradient.
-    """
+    """Dead proxies: class vectors of the loss that never had a gradient, as if only the nearest of a class learns."""
     if not run.history.checkups:
         return None
     seen, asked = run.history.checkups[-1], run.spec.optimiser
     is_early = seen.epoch < 3 or run.step * run.spec.training.batch_size < 3 * run.n_train
-    if is_early or not seen.n_proxies or seen.collapse != "none":
+    is_alive = not seen.n_proxies or seen.n_untouched < 0.5 * seen.n_proxies
+    if is_early or is_alive or seen.collapse != "none":
         return None
-    rate = asked.lr if asked.loss_lr is None else asked.loss_lr
-    # Class vectors that take steps of 0.1 overshoot.
-    other = f"{'lower' if rate >= 0.1 else 'raise'} optimiser.loss_lr ({rate:g} now) tenfold"
-    if seen.n_untouched >= 0.5 * seen.n_proxies:
-        sentence = f"{seen.n_untouched} of {seen.n_proxies} class vectors of the loss never had a gradient"
-        fewer = _setting(run.spec, "n_centres")
-        return Diagnosis(sentence, f"lower {fewer}" if fewer else other)
-    if seen.n_judged >= 5 and seen.n_lost >= seen.n_judged / 3:
-        count = f"{seen.n_lost} of {seen.n_judged}"
-        return Diagnosis(f"the vectors of {count} classes are no nearer to their own images than to others", other)
-    return None
+    rate, fewer = asked.lr if asked.loss_lr is None else asked.loss_lr, _setting(run.spec, "n_centres")
+    sentence = f"{seen.n_untouched} of {seen.n_proxies} class vectors of the loss never had a gradient"
+    return Diagnosis(sentence, f"lower {fewer}" if fewer else f"raise optimiser.loss_lr ({rate:g} now) tenfold")
 
 
 def overfitting(run: WatchedRun) -> Diagnosis | None:
@@ -313,21 +295,16 @@ def _setting(spec: RunSpec, name: str) -> str | None:
 
 
 class Doctor:
-    """Watches one run. `progress` holds all it remembers, except sums over class vectors, which stay on the device."""
+    """Watches one run. `progress` holds all it remembers."""
 
     def __init__(self, parts: Assembled, listen: Listener) -> None:
         self._parts, self._listen = parts, listen
         self._n_classes = int(parts.loader.labels.max()) + 1
         self._weights = list(parts.model.parameters())
-        stepper, asked = parts.stepper, parts.spec.optimiser
-        is_decayed = asked.loss_weight_decay > 0 and asked.name != "adamw"
         ends = (self._n_classes, parts.model.head.embedding_dim)
-        per_class = (weight for weight in stepper.loss.parameters() if weight.ndim in (2, 3))
-        proxies = next((weight for weight in per_class if (weight.shape[0], weight.shape[-1]) == ends), None)
-        #: of the first learnable tensor of the loss with one or several vectors per class
-        self._proxies = None if proxies is None else ProxyUsage(proxies, stepper.optimiser, is_decayed=is_decayed)
-        #: what a checkpoint keeps besides `progress`
-        self.tensors = {} if self._proxies is None else {"sums": self._proxies.sums}
+        per_class = (weight for weight in parts.stepper.loss.parameters() if weight.ndim in (2, 3))
+        #: the first learnable tensor of the loss with one or several vectors per class, (C, d) or (C, K, d)
+        self._proxies = next((weight for weight in per_class if (weight.shape[0], weight.shape[-1]) == ends), None)
 
     def after_batch(self, progress: "Progress", batch: Batch, loss: float, embeddings: torch.Tensor) -> None:
         """Look at the batch just trained on, already counted in `progress`."""
@@ -340,8 +317,6 @@ class Doctor:
         if look.is_still and self._parts.stepper.loss.accepts:
             look.at_one_point = self._loss_at_one_point(embeddings, batch.labels)
         progress.history.add_observation(look)
-        if self._proxies is not None:
-            self._proxies.count(embeddings, batch.labels)
         self.look(progress)
 
     def check_up(self, progress: "Progress", embeddings: torch.Tensor, labels: np.ndarray) -> None:
@@ -359,7 +334,8 @@ class Doctor:
             dimensions=seen.effective_dimensions,
             hubness=found["hubness"],
             largest_hub=found["largest_hub"],
-            **({} if self._proxies is None or not progress.epoch else self._proxies.judge()),
+            n_proxies=0 if self._proxies is None else self._proxies.numel() // self._proxies.shape[-1],
+            n_untouched=self._untouched(),
         )
         progress.history.add_checkup(checkup)
 
@@ -392,47 +368,13 @@ class Doctor:
         value = float(loss(same, labels, generator=torch.Generator(embeddings.device).manual_seed(0)))
         return value if math.isfinite(value) else None
 
-
-class ProxyUsage:
-    """The class vectors (C, d) or (C, K, d) of a loss, and how near each class is to its own images and to all.
-
-    Sums stay on the device; those of a class start from zero once it was judged, so that rare classes are judged too.
-    """
-
-    def __init__(self, proxies: torch.nn.Parameter, optimiser: torch.optim.Optimizer, *, is_decayed: bool) -> None:
-        self.proxies, self._optimiser, self._is_decayed = proxies, optimiser, is_decayed
-        #: per class: images of it seen, cosines with them, cosines with all images seen, and how many those are
-        kind = torch.float64 if proxies.is_cpu else torch.float32
-        self.sums = torch.zeros(4, len(proxies), dtype=kind, device=proxies.device)
-
-    @torch.no_grad()
-    def count(self, embeddings: torch.Tensor, labels: torch.Tensor) -> None:
-        vectors = self.proxies.to(embeddings.dtype)
-        cosine = normalize(embeddings) @ normalize(vectors.flatten(0, -2)).T
-        nearest = cosine if vectors.ndim == 2 else cosine.view(len(cosine), len(vectors), -1).amax(2)
-        seen, own, everyone, n_images = self.sums
-        seen.scatter_add_(0, labels, torch.ones_like(labels, dtype=seen.dtype))
-        own.scatter_add_(0, labels, nearest.gather(1, labels.unsqueeze(1)).squeeze(1).to(own.dtype))
-        everyone += nearest.sum(0)
-        n_images += len(labels)
-
-    @torch.no_grad()
-    def judge(self) -> dict[str, int]:
-        seen, own, everyone, n_images = self.sums
-        is_judged = (seen >= LEAST_SEEN) & (n_images > seen)
-        is_lost = is_judged & (own / seen.clamp_min(1) <= (everyone - own) / (n_images - seen).clamp_min(1))
-        verdict = {
-            "n_proxies": self.proxies.numel() // self.proxies.shape[-1],
-            "n_judged": int(is_judged.sum()),
-            "n_lost": int(is_lost.sum()),
-            "n_untouched": self._untouched(),
-        }
-        self.sums.masked_fill_(is_judged, 0)
-        return verdict
-
     def _untouched(self) -> int:
         """Count vectors whose squared gradients or momentum are exactly 0; weight decay alone would leave a trace."""
-        memory = self._optimiser.state.get(self.proxies, {})
+        if self._proxies is None:
+            return 0
+        stepper, asked = self._parts.stepper, self._parts.spec.optimiser
+        is_decayed = asked.loss_weight_decay > 0 and asked.name != "adamw"
+        memory = stepper.optimiser.state.get(self._proxies, {})
         names = ("exp_avg_sq", "square_avg", "momentum_buffer")
         trace = next((memory[name] for name in names if isinstance(memory.get(name), torch.Tensor)), None)
-        return 0 if trace is None or self._is_decayed else int((trace == 0).all(-1).sum())
+        return 0 if trace is None or is_decayed else int((trace == 0).all(-1).sum())

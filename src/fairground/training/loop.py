@@ -95,9 +95,7 @@ class Training:
         if snapshot is None:
             return
         asked = torch.get_num_threads()
-        self.progress, watched = put_back(self.parts, snapshot)
-        for name, tensor in (self.doctor.tensors if self.doctor is not None else {}).items():
-            tensor.copy_(watched.get(name, tensor))
+        self.progress = put_back(self.parts, snapshot)
         now = self.progress
         self.clock = Clock(now.started, now.seconds, now.cpu_seconds, now.peak_memory)
         if (begun := now.threads) != asked:
@@ -243,12 +241,11 @@ class Training:
         now, clock = self.progress, self.clock
         now.seconds, now.cpu_seconds, now.peak_memory = clock.seconds(), clock.cpu_seconds(), clock.peak()
         now.peak_device_memory = self.peak_device_memory()
-        watched = {} if self.doctor is None else self.doctor.tensors
-        self.checkpoints.save(now.step, take_snapshot(self.parts, now, watched))
+        self.checkpoints.save(now.step, take_snapshot(self.parts, now))
 
 
-def take_snapshot(parts: Assembled, progress: Progress, watched: Mapping[str, torch.Tensor]) -> Snapshot:
-    """Return weights, optimiser, sampler, generators, the doctor's tensors in `watched`, and the progress."""
+def take_snapshot(parts: Assembled, progress: Progress) -> Snapshot:
+    """Return weights, optimiser, sampler, generators, and the progress."""
     slots: dict[str, torch.Tensor] = {}
     numbers: dict[str, dict[str, Any]] = {}
     for index, memory in parts.stepper.optimiser.state_dict()["state"].items():
@@ -265,7 +262,6 @@ def take_snapshot(parts: Assembled, progress: Progress, watched: Mapping[str, to
         "sampler": drawing["sampler"],
         "generator": {**drawing["generator"], "miner": parts.stepper.generator.get_state()},
         "global": stream_states(parts.device),
-        "doctor": watched,
         "average": {} if parts.stepper.average is None else parts.stepper.average.state(),
     }
     tensors = {f"{group}/{name}": tensor for group, items in groups.items() for name, tensor in items.items()}
@@ -273,7 +269,7 @@ def take_snapshot(parts: Assembled, progress: Progress, watched: Mapping[str, to
     return Snapshot(tensors=tensors, values={**asdict(progress), **others})
 
 
-def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Progress, Mapping[str, torch.Tensor]]:
+def put_back(parts: Assembled, snapshot: Snapshot) -> Progress:
     groups: dict[str, dict[str, torch.Tensor]] = {}
     for key, tensor in snapshot.tensors.items():
         group, _, name = key.partition("/")
@@ -299,4 +295,4 @@ def put_back(parts: Assembled, snapshot: Snapshot) -> tuple[Progress, Mapping[st
         parts.stepper.scaler.load_state_dict(scaled)
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
     progress: Progress = from_plain(Progress, {name: snapshot.values[name] for name in Progress.__dataclass_fields__})
-    return progress, groups.get("doctor", {})
+    return progress

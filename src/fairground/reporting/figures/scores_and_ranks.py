@@ -1,9 +1,7 @@
-"""Scores with intervals and single runs, learning curves, what a score costs, ranks and performance profiles.
+"""Scores with intervals and single runs, learning curves, what a score costs, and ranks.
 
 Paper
     Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 2006, figure 1 (diagram).
-    Agarwal et al., "Deep reinforcement learning at the edge of the statistical precipice", NeurIPS 2021, figure 7
-    (profiles: the share of a method's runs above each score).
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,8 +28,6 @@ MOST_DOTS = 100
 MOST_BARS = 40
 #: below this share of the largest value, differences drawn from zero would be too small to see
 _VISIBLE = 0.15
-#: the shares of the numbers below the profiles
-_SHARES = (0.75, 0.5, 0.25)
 
 
 def score_panel(table: ResultTable) -> Panel:
@@ -249,27 +245,6 @@ def ranks_over_datasets(scores: Mapping[str, Sequence[float]], *, metric: str) -
         column="mean rank",
         sentence=f"Mean rank by {heading(metric)} over {count(n_blocks, 'data set')} as blocks, 1 being best; Friedman "
         f"p {p}, {width}. {joined if found.is_different else none}",
-    )
-
-
-def performance_profiles(found: over_datasets.OverDatasets, *, metric: str) -> ReportFigure:
-    scores = [factor_of(metric) * score for score in found.scores]
-    ranked = [(one.name, one.profile, series_of(index)) for index, one in enumerate(found.aggregates)]
-    lines = [Line(x=scores, y=[100 * share for share in profile], series=series) for _, profile, series in ranked]
-    panel = Panel(items=lines, x=axis_of(metric), y="runs above it, %", y_range=(0, 103))
-
-    def reached(profile: Sequence[float], share: float) -> float:
-        return max((score for score, above in zip(scores, profile, strict=True) if above >= share), default=scores[0])
-
-    return ReportFigure(
-        name="performance_profiles",
-        title="Performance profiles",
-        sentence=f"The share of runs above each score, over {count(len(found.datasets), 'data set')} with equal "
-        "weight. A method whose curve is above another everywhere is better at every level of difficulty.",
-        draw=panels([panel], keys=[(name, series) for name, _, series in ranked], kind="line"),
-        height=3.8,
-        columns=("method", *(f"score reached by {100 * share:g} % of runs" for share in _SHARES)),
-        rows=[(name, *(reached(profile, share) for share in _SHARES)) for name, profile, _ in ranked],
     )
 
 
