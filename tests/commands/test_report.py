@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fairground.commands.main import app
-from fairground.errors import DataError, InputError
+from fairground.errors import InputError
 from fairground.records.store import Store
 from tests.reporting.fixtures import make_study
 
@@ -44,19 +44,6 @@ def test_runs_and_methods_are_named_and_ranked_by_another_metric(home):
     text = out.read_text()
     assert "Which of these 2 methods" in text
     assert "Recall@1" in text.partition("has the highest score")[2][:60]
-
-
-def test_an_audit_is_shown_and_something_else_refused(home, tmp_path):
-    audit = tmp_path / "icons.json"
-    found = {"n_images": 1200, "n_classes": 60, "unreadable": 2, "failures": ["TRAIN AND TEST SHARE <b>3</b> CLASSES"]}
-    audit.write_text(json.dumps({**found, "duplicates": {"pairs": 4}, "parts": {"train": [600, 30]}}))
-    call("--home", home, "--audit", audit)
-    text = (home / "report.html").read_text()
-    assert "Data audit" in text
-    assert "SHARE &lt;b&gt;3&lt;/b&gt; CLASSES" in text
-    audit.write_text("[]")
-    with pytest.raises(DataError, match="is not an audit: write one with `fairground data check --json`"):
-        call("--home", home, "--audit", audit)
 
 
 def test_refusals_say_what_there_is(home, tmp_path):

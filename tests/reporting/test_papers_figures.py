@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from fairground.records import RunFolder, write_arrays
-from fairground.reporting import FigureInputs, figures_of, inputs_of, write_figures
+from fairground.reporting import FigureInputs, embedding_map, figures_of, inputs_of, write_figures
 from fairground.reporting.figures import (
     effects_of_settings,
-    embedding_map,
     embedding_structure,
     regularisation,
     scores_and_ranks,
@@ -32,7 +31,6 @@ def test_a_rich_study_has_every_figure_and_each_says_from_how_many_runs(rich, tm
     expected = """
         scores learning_curves critical_difference regularised distributions correlations structure p_switch spectra
         densities metrics_apart autocorrelation over_time average_improvement traces sensitivity cost
-        embedding_map
     """
     assert [figure.name for figure in figures] == expected.split()
     for figure in figures:

@@ -35,9 +35,6 @@ def report(
     figures_in: Annotated[AnyPath | None, "Where figures go (default: a folder beside the page)."] = None,
     metric: options.Metric = None,
     title: Annotated[str, "The page's title (default: the study's question)."] = "",
-    audits: Annotated[
-        Sequence[AnyPath], "--audit", "An audit of the data to show, as `fairground data check --json` prints it."
-    ] = (),
     home: run_directory.AnyHome = None,
     quiet: options.Quiet = False,
 ) -> Report:
@@ -45,21 +42,20 @@ def report(
 
     `what` is a study by name or hash; or runs, runs by name, methods by hash, or lists of these; all runs (default).
     `formats` are tables beside the page ("md", "tex", "csv"), `figures` the kind of files for a paper ("pdf", "svg",
-    "png"), `audits` files that `fairground data check --json` wrote.
+    "png").
     """
     for kind in formats:
         require(kind in TABLES, f"formats takes {', '.join(TABLES)}; got '{kind}'")
     require(figures in ("", *FIGURES), f"figures takes {', '.join(FIGURES)}; got '{figures}'")
     names, folder = _named(what, None if home is None else Path(home))
-    from fairground.reporting import build_page, inputs_of, read_audit, table_formats, write_figures
+    from fairground.reporting import build_page, inputs_of, table_formats, write_figures
 
-    cards = [read_audit(Path(path)) for path in audits]
     found = find_runs(names, folder)
     found = replace(found, metric=metric, title=title or found.title)
     page = folder / "report.html" if out is None else Path(out)
     with spinner(f"drawing a page of {len(found.records)} runs", is_quiet=quiet):
         sections = inputs_of(found)
-        build_page(found, out=page, audits=cards, inputs=sections)
+        build_page(found, out=page, inputs=sections)
         tables, drawn = list[Path](), list[Path]()
         for key, inputs in sections.items():
             # What distinguishes the files of several data sets, in characters that any file system takes.

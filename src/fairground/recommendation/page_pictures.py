@@ -16,7 +16,7 @@ from fairground.deploy import thumbnail
 from fairground.errors import DataError
 from fairground.evaluation import EmbeddingView, evaluate_in_detail
 from fairground.reporting import Tile, data_uri, shorten
-from fairground.reporting.figures.embedding_map import EmbeddingMap, map_of
+from fairground.reporting.embedding_map import EmbeddingMap, map_of
 from fairground.training.embeddings_to_scores import queries_and_gallery
 
 #: searches, neighbours of each, pairs of classes and labels that are shown

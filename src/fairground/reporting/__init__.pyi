@@ -85,6 +85,11 @@ from fairground.reporting.drawing import sign_of
 from fairground.reporting.drawing import svg_for_page
 from fairground.reporting.drawing import write
 from fairground.reporting.drawing import write_figure
+from fairground.reporting.embedding_map import EmbeddingMap
+from fairground.reporting.embedding_map import MOST_POINTS
+from fairground.reporting.embedding_map import Point
+from fairground.reporting.embedding_map import map_of
+from fairground.reporting.embedding_map import maps_of
 from fairground.reporting.figure import ANSWERS
 from fairground.reporting.figure import FigureInputs
 from fairground.reporting.figure import PRECISION_AT_1
@@ -129,7 +134,6 @@ from fairground.reporting.page import build_page
 from fairground.reporting.page import inputs_of
 from fairground.reporting.page import page_text
 from fairground.reporting.page import picture
-from fairground.reporting.page import read_audit
 from fairground.reporting.page import sections_of
 from fairground.reporting.page_templates import MOST
 from fairground.reporting.page_templates import data_uri
@@ -197,6 +201,7 @@ __all__ = [
     "DataError",
     "DivergedError",
     "Draw",
+    "EmbeddingMap",
     "FORMATS",
     "FairgroundError",
     "FigureInputs",
@@ -211,6 +216,7 @@ __all__ = [
     "MOST_CARDS",
     "MOST_FINISHED",
     "MOST_LISTED",
+    "MOST_POINTS",
     "MOST_TO_READ",
     "Mark",
     "Method",
@@ -226,6 +232,7 @@ __all__ = [
     "Palette",
     "Panel",
     "PictureError",
+    "Point",
     "Points",
     "Query",
     "RANKINGS",
@@ -291,6 +298,8 @@ __all__ = [
     "latex",
     "leave_out",
     "legend",
+    "map_of",
+    "maps_of",
     "markdown",
     "marks_of",
     "methods_of",
@@ -310,7 +319,6 @@ __all__ = [
     "points_by_class",
     "put_away",
     "question_of",
-    "read_audit",
     "read_bytes",
     "read_csv",
     "read_gallery",

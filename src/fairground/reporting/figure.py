@@ -6,7 +6,7 @@ they need. Its `PAGE_ORDER` has the name of each with its place on the page. The
 
 import importlib
 import pkgutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
@@ -140,7 +140,7 @@ class ReportFigure:
         return svg_for_page(self.draw, self.size, prefix=f"{anchor}-{self.name}", description=description)
 
 
-def figures_of(inputs: FigureInputs, *, but: Collection[str] = ()) -> list[ReportFigure]:
+def figures_of(inputs: FigureInputs) -> list[ReportFigure]:
     """Return the figures that can be drawn, those that answer the study's question first; a toy has no others."""
     files = [
         importlib.import_module(f"{figures.__name__}.{one.name}") for one in pkgutil.iter_modules(figures.__path__)
@@ -150,7 +150,7 @@ def figures_of(inputs: FigureInputs, *, but: Collection[str] = ()) -> list[Repor
     answers = ANSWERS.get(inputs.kind, ())
     others = [name for name in draw if inputs.kind == "ranking" or name not in RANKINGS]
     names = dict.fromkeys([*answers, *(() if inputs.kind == "toy" else others)])
-    found = [(name, draw[name](inputs)) for name in names if name not in but]
+    found = [(name, draw[name](inputs)) for name in names]
     return [replace(figure, name=name, is_answer=name in answers) for name, figure in found if figure is not None]
 
 

@@ -10,15 +10,15 @@ from fairground.comparison import COMPARED, Generality, is_under
 from fairground.papers import compare_with_published, ensemble_protocol, repeats_of
 from fairground.records import RunRecord, grouped, one_of_each_spec
 from fairground.reporting import ClassScores, caption, confidence_of, panels, read_gallery, sentences, write_figure
+from fairground.reporting.embedding_map import maps_of
 from fairground.reporting.figure import FigureInputs, figures_of
-from fairground.reporting.figures.embedding_map import maps_of
 from fairground.reporting.figures.scores_and_ranks import curve_panel, curves_of, score_panel
 from fairground.reporting.headings_and_units import clean, duration, shorten
 from fairground.reporting.page_templates import render, write_page
 from fairground.reporting.result_table import UNFAIR, ResultTable
 from fairground.reporting.run_set import Method, RunSet, SectionKey, collected, leave_out
 from fairground.reporting.tables_over_datasets import OverTables, over_tables
-from fairground.spec import DataError, InputError, flatten, read_json, require, shared
+from fairground.spec import DataError, InputError, flatten, shared
 
 #: galleries beyond this many characters are left out, and the page says so
 _GALLERY_BUDGET = 6_000_000
@@ -33,11 +33,10 @@ def build_page(runs: RunSet, *, out: Path, **settings: Any) -> Path:
 def page_text(
     runs: RunSet,
     *,
-    audits: Sequence[Mapping[str, Any]] = (),
     inputs: Mapping[SectionKey, FigureInputs] | None = None,
     live: bool = False,
 ) -> str:
-    """Return the page with `audits` of data; `inputs` are the fitted tables of the runs, where the caller has them."""
+    """Return the page; `inputs` are the fitted tables of the runs, where the caller has them."""
     with collected() as damaged:
         sections = sections_of(inputs_of(runs) if inputs is None else inputs)
         galleries, n_left_out = _run_galleries(sections, runs)
@@ -57,7 +56,6 @@ def page_text(
         labels={name: label for section in sections for name, label in section["labels"].items()},
         over=over,
         over_figures=[(figure, figure.svg("over")) for figure in (() if over is None else over.figures)],
-        audits=audits,
         counts=_counts(runs.records, rows, sections[0]["noun"]),
         versions=_versions(runs.records),
     )
@@ -94,7 +92,7 @@ def _section(anchor: str, inputs: FigureInputs, others: Mapping[SectionKey, Figu
     is_ranking, is_toy = inputs.kind == "ranking", inputs.kind == "toy"
     generality = _generality(inputs) if is_ranking else None
     beside = " Imported results are not part of this: how they were made cannot be checked."
-    figures = figures_of(inputs, but=("embedding_map",))  # the page has maps that can be pointed at
+    figures = figures_of(inputs)
     headline = " ".join(figure.answer for figure in figures if figure.is_answer and figure.answer)
     shown = [(figure, figure.svg(anchor)) for figure in figures if figure.is_for_page]
     return {
@@ -221,14 +219,3 @@ def _versions(records: Sequence[RunRecord]) -> dict[str, str]:
         every |= dict.fromkeys([*code.items(), *where.items(), *prints.items()])
     found = grouped((key, shorten(value, 120)) for key, value in every if value)
     return {key: " / ".join(dict.fromkeys(values)) for key, values in found.items()}
-
-
-def read_audit(path: Path) -> dict[str, Any]:
-    """Return what `fairground data check --json` found, under the name of its file."""
-    hint = f"{path} is not an audit: write one with `fairground data check --json`"
-    try:
-        data = read_json(path, error=DataError)
-    except DataError as error:
-        raise DataError(f"{hint} ({error})") from error
-    require("n_images" in data, hint, DataError)
-    return {"title": path.stem, **data}

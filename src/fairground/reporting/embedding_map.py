@@ -14,10 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fairground.records import DataError, RunFolder
-from fairground.reporting import FigureInputs, ReportFigure, arrays_in, leave_out, shorten, squeeze
-from fairground.reporting.drawing import N_SERIES, Panel, Points, panels
+from fairground.reporting import FigureInputs, arrays_in, leave_out, shorten
+from fairground.reporting.drawing import N_SERIES
 
-PAGE_ORDER = {"embedding_map": 120}
 _MOST_MAPS = 4
 MOST_POINTS = 600
 #: rows the axes of a map are computed from
@@ -61,28 +60,6 @@ def maps_of(inputs: FigureInputs) -> list[EmbeddingMap]:
         for method in inputs.methods
     )
     return list(islice(filter(None, first), _MOST_MAPS))
-
-
-def embedding_map(inputs: FigureInputs) -> ReportFigure | None:
-    maps = maps_of(inputs)
-    if not maps:
-        return None
-    drawn = []
-    for one in maps:
-        places = [[(p.x, p.y) for p in one.points if p.colour == colour] for colour in range(N_SERIES)]
-        items = [
-            Points(x=[x for x, _ in some], y=[y for _, y in some], series=colour, sign="o", size=3)
-            for colour, some in enumerate(places)
-        ]
-        title = f"{squeeze(one.label, 24)}, {100 * one.share:.0f} % of variance"
-        drawn.append(Panel(items=items, title=title, is_map=True))
-    return ReportFigure(
-        title="Maps of the test embeddings",
-        sentence=f"The two principal axes of {len(maps)} runs' test embeddings, coloured by class.",
-        draw=panels(drawn),
-        height=4.4 * -(-len(maps) // 2),
-        is_for_page=False,
-    )
 
 
 def _map(label: str, folder: RunFolder) -> EmbeddingMap | None:
