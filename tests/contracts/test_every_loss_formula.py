@@ -18,7 +18,7 @@ GRADIENT_OF_ITS_OWN = ("adaface", "adasp", "circle", "ranked_list", "self_distil
 #: the queue of the memory changes from call to call, and the size of its pool with it; so do running norms
 HAS_STATE = ("adaface", "cross_batch_memory")
 #: settings that no kernel has
-FORMULA_ALONE = {"decoupled", "fourth", "pairing", "query_in_ranking", "self_positive_bug", "smooth", "swap"}
+FORMULA_ALONE = {"decoupled", "form", "fourth", "pairing", "query_in_ranking", "self_positive_bug", "smooth", "swap"}
 LEARNABLE = [name for name in NAMES if find("losses", name).is_learnable]
 
 

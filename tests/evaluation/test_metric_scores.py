@@ -11,7 +11,7 @@ from fairground.evaluation import (
     evaluate_ensemble,
     evaluate_in_detail,
     metric_named,
-    score_file,
+    score_file_in_detail,
 )
 from fairground.metrics import FnmrMetric, MapAtRMetric, MapMetric, NdcgMetric, RecallMetric
 from tests.metrics.oracle import average_precision, hit_lists
@@ -228,13 +228,19 @@ def test_a_file_scores_as_its_arrays(tmp_path):
     draw = np.random.default_rng(0)
     embeddings, labels = draw.normal(size=(80, 5)), draw.integers(9, size=80)
     np.savez(tmp_path / "one.npz", embeddings=embeddings, labels=labels, something_else=np.arange(3))
-    assert score_file(tmp_path / "one.npz", ["map@r", "nmi"]) == evaluate(embeddings, labels, ["map@r", "nmi"])
+    assert score_file_in_detail(tmp_path / "one.npz", ["map@r", "nmi"]).scores == evaluate(
+        embeddings, labels, ["map@r", "nmi"]
+    )
     words = np.array([f"class {label}" for label in labels])
     np.savez_compressed(tmp_path / "two.npz", embeddings=embeddings, labels=words, groups=np.arange(80) % 4)
-    assert score_file(str(tmp_path / "two.npz")) == evaluate(embeddings, labels, groups=np.arange(80) % 4)
+    assert score_file_in_detail(str(tmp_path / "two.npz")).scores == evaluate(
+        embeddings, labels, groups=np.arange(80) % 4
+    )
     gallery = {"references": embeddings[30:], "reference_labels": labels[30:]}
     np.savez(tmp_path / "both.npz", embeddings=embeddings[:30], labels=labels[:30], **gallery)
-    assert score_file(tmp_path / "both.npz") == evaluate(embeddings[:30], labels[:30], None, *gallery.values())
+    assert score_file_in_detail(tmp_path / "both.npz").scores == evaluate(
+        embeddings[:30], labels[:30], None, *gallery.values()
+    )
 
 
 def test_files_that_cannot_be_scored_are_refused(tmp_path):
@@ -243,7 +249,7 @@ def test_files_that_cannot_be_scored_are_refused(tmp_path):
     def refused(**arrays):
         np.savez(path, **arrays)
         with pytest.raises(DataError) as caught:
-            score_file(path)
+            score_file_in_detail(path)
         return str(caught.value).replace(str(path), "FILE")
 
     assert refused(embedings=np.eye(2), labels=np.arange(2)) == (
@@ -255,10 +261,10 @@ def test_files_that_cannot_be_scored_are_refused(tmp_path):
     rows[1, 1] = np.nan
     assert "rows 1" in refused(embeddings=rows, labels=np.zeros(3, int))
     with pytest.raises(DataError, match="no such file"):
-        score_file(tmp_path / "none.npz")
+        score_file_in_detail(tmp_path / "none.npz")
     path.write_bytes(b"nothing of the kind")
     with pytest.raises(DataError, match=r"is not an \.npz file"):
-        score_file(path)
+        score_file_in_detail(path)
 
 
 def test_concatenated_and_separated():

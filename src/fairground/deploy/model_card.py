@@ -1,7 +1,5 @@
 """The model card: the README.md of a model folder, written from its metadata."""
 
-import re
-
 from fairground.deploy.metadata import MeasuredScore, ModelMetadata, OnnxInput
 
 #: classes named on the card
@@ -16,20 +14,20 @@ def card_of(metadata: ModelMetadata) -> str:
     own = "pictures like those it was trained on" if metadata.is_picture else "features of the same encoder"
     shape = f" Whole pictures are resized to {metadata.size[0]} x {metadata.size[1]} pixels." if metadata.size else ""
     encoder = f"\nIt takes {metadata.features_wanted()}. Pass pictures through that encoder first.\n"
-    names = ", ".join(_code(name) for name in metadata.classes[:_SHOWN])
+    names = ", ".join(f"`{name}`" for name in metadata.classes[:_SHOWN])
     more = f" and {len(metadata.classes) - _SHOWN} more" if len(metadata.classes) > _SHOWN else ""
-    notes = "".join(f"\n- {_plain(note)}" for note in metadata.notes)
+    notes = "".join(f"\n- {note}" for note in metadata.notes)
     return f"""# Embedding model {metadata.run}
 
 Turns {kind} into embeddings of {metadata.embedding_dim} numbers ({unit}). Trained with fairground \
-{metadata.fairground} under protocol {_code(metadata.protocol)}.
+{metadata.fairground} under protocol `{metadata.protocol}`.
 
 ## How it was made
 
-- trunk {_code(metadata.trunk.name)}, head {_code(metadata.head.name)}, transform {_code(metadata.transform.name)}; \
+- trunk `{metadata.trunk.name}`, head `{metadata.head.name}`, transform `{metadata.transform.name}`; \
 all settings are in `model.json`
-- data {_code(metadata.data)}, fingerprint {_code(metadata.data_fingerprint)}; split {_code(metadata.split)}, \
-fingerprint {_code(metadata.split_fingerprint)}
+- data `{metadata.data}`, fingerprint `{metadata.data_fingerprint}`; split `{metadata.split}`, \
+fingerprint `{metadata.split_fingerprint}`
 - trained on {len(metadata.classes)} classes: {names}{more}{notes}
 
 ## Scores
@@ -99,18 +97,3 @@ def _thresholds(metadata: ModelMetadata) -> str:
     return f"""{listed}
 The rates are of single pairs: is this the same class as that? Whether a picture is in a collection at \
 all is decided by `fairground query`, at the size of the collection."""
-
-
-def _code(text: str) -> str:
-    """Names come from folders and files: in a code span nothing of them is markup."""
-    plain = _one_line(text)
-    ticks, pad = "`" * (1 + max(map(len, re.findall("`+", plain)), default=0)), " " if "`" in plain else ""
-    return f"{ticks}{pad}{plain}{pad}{ticks}"
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"([\\`*_{}\[\]<>#|])", r"\\\1", _one_line(text))
-
-
-def _one_line(text: str) -> str:
-    return "".join(character if character.isprintable() else " " for character in text)

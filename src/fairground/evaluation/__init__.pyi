@@ -53,7 +53,6 @@ from fairground.evaluation.metric_scores import evaluate
 from fairground.evaluation.metric_scores import evaluate_ensemble
 from fairground.evaluation.metric_scores import evaluate_in_detail
 from fairground.evaluation.metric_scores import metric_named
-from fairground.evaluation.metric_scores import score_file
 from fairground.evaluation.metric_scores import score_file_in_detail
 from fairground.evaluation.pairs_by_class import EDGE
 from fairground.evaluation.pairs_by_class import PairsByClass
@@ -186,7 +185,6 @@ __all__ = [
     "require_within",
     "reranked",
     "row_numbers",
-    "score_file",
     "score_file_in_detail",
     "shown",
     "sweep",

@@ -98,13 +98,6 @@ def evaluate(
     return dict(evaluate_in_detail(view, metrics, lone=lone, average=average, rerank=rerank).scores)
 
 
-def score_file(
-    path: Path | str, metrics: Sequence[str] | None = None, *, lone: Lone = "drop", **settings: Unpack[ViewSettings]
-) -> dict[str, float]:
-    """Return the scores of the arrays in an .npz file; `score_file_in_detail` says which arrays."""
-    return dict(score_file_in_detail(path, metrics, lone=lone, **settings).scores)
-
-
 def score_file_in_detail(
     path: Path | str,
     metrics: Sequence[str] | None = None,

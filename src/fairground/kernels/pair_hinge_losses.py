@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fairground.contracts import KernelResult, LossInputs, Pairs, Triplets, as_pairs
 from fairground.functional.memory_blocks import is_held
-from fairground.kernels import ClassOrder, class_order, mean_of, triplet_hinges, vector_gradients
+from fairground.kernels import ClassOrder, class_order, vector_gradients
 from fairground.kernels.vector_gradients import SUMS, kernel_of_distances, kernel_of_listed_distances, kernel_of_vectors
 
 #: the least sum of squares that the SNR loss takes a centred anchor to have
@@ -185,16 +185,12 @@ def _margin_of_listed(loss: Any, embeddings: Tensor, triplets: Triplets, beta: T
 
 
 def snr(loss: Any, inputs: LossInputs) -> KernelResult | None:
-    """Return either form plus its penalty, and its gradient; not of mined tuples, nor of triplets in large classes."""
+    """Return the contrastive form plus its penalty, and its gradient; not of mined tuples."""
     loss.refuse_one_dimension(inputs.embeddings)
-    order = class_order(inputs.labels)
-    if inputs.tuples is not None or (loss.form == "triplet" and order.has_large_class):
+    order, n = class_order(inputs.labels), len(inputs.labels)
+    if inputs.tuples is not None or loss.form == "triplet":
         return None
-    n_triplets = order.n_positives * order.n_negatives
-    n_hinges = None if loss.reduction == "mean_nz" else float(n_triplets.sum())
-    # The penalty is over all samples, or over the anchors of triplets.
-    counted = np.full(len(n_triplets), len(n_triplets) > 1) if loss.form == "contrastive" else n_triplets > 0
-    rows = torch.from_numpy(counted).to(inputs.embeddings.dtype)
+    rows = inputs.embeddings.new_full((n,), float(n > 1))
     sum_weights = loss.zero_mean_weight * rows / rows.sum().clamp_min(1)
 
     def of_vectors(z: Tensor) -> tuple[Tensor, Tensor]:
@@ -203,10 +199,7 @@ def snr(loss: Any, inputs: LossInputs) -> KernelResult | None:
         signal = ratios.diagonal().clamp_min(LEAST_SIGNAL).unsqueeze(1)
         vector_gradients.distances_from_products(ratios.numpy(), True)
         ratios.div_(signal)
-        if loss.form == "contrastive":
-            value, found = _mean_pair_hinges(loss, ratios.numpy(), order)
-        else:
-            value, found = mean_of(triplet_hinges(ratios.numpy(), *order, loss.margin), n_hinges)
+        value, found = _mean_pair_hinges(loss, ratios.numpy(), order)
         # A constant anchor has no direction to move in.
         by_square = torch.from_numpy(found).div_(signal).mul_(signal > LEAST_SIGNAL)
         by_signal = -(by_square * ratios).sum(1, keepdim=True)
