@@ -230,7 +230,6 @@ __all__ = [
     "LAST_STAGES",
     "LATE_KEPT",
     "LEAST_CROP",
-    "LEAST_SEEN",
     "LoadedTable",
     "Loader",
     "LockedError",
