@@ -159,7 +159,6 @@ __all__ = [
     "join_folds",
     "joined_record",
     "joined_spec",
-    "measured_speeds",
     "nearest",
     "next_settings",
     "on_bounds",
