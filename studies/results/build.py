@@ -21,6 +21,8 @@ from studies.results.claims import (
     c17_finetuning,
     c18_epochs,
     c20_splits,
+    c21_variance,
+    c23_since2020,
 )
 from studies.results.front_page import front_page
 from studies.results.page import DATA, Page
@@ -31,10 +33,10 @@ from studies.results.select import what_matters
 def pages_of(records: Path) -> list[Page]:
     """Return every page whose records are there, in the order of the claims."""
     field, tuned = _runs(records, c01_saturation.STUDIES), _runs(records, c17_finetuning.STUDIES)
-    longer = _runs(records, c18_epochs.STUDIES)
+    longer, halves = _runs(records, c18_epochs.STUDIES), _runs(records, c20_splits.STUDIES)
     matters = what_matters(field, DATA, "recall@1")
     found = (
-        c01_saturation.page(field),
+        c01_saturation.page(field, halves),
         c02_structure.page(field, _runs(records, c02_structure.STUDIES), matters),
         c04_samplers.page(_runs(records, c04_samplers.STUDIES), matters),
         c05_factors.page(_runs(records, c05_factors.STUDIES), matters),
@@ -51,7 +53,9 @@ def pages_of(records: Path) -> list[Page]:
         c16_search.page(_runs(records, c16_search.STUDIES), field),
         c17_finetuning.page(tuned, field),
         c18_epochs.page(longer, field),
-        c20_splits.page(_runs(records, c20_splits.STUDIES)),
+        c20_splits.page(halves),
+        c21_variance.page(_runs(records, c21_variance.STUDIES), halves),
+        c23_since2020.page(_runs(records, c23_since2020.STUDIES)),
     )
     return [page for page in found if page is not None]
 

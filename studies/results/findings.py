@@ -10,22 +10,21 @@ from studies.results.page import Page
 BEGIN, END = "<!-- findings: written by make results -->", "<!-- end of findings -->"
 #: pages in the order of the README
 ORDER = (
-    "c11_untrained",
     "c20_splits",
-    "c01_saturation",
+    "c23_since2020",
+    "c21_variance",
     "c14_tuning",
+    "c01_saturation",
     "c12_selection_on_test",
     "c18_epochs",
+    "c11_untrained",
     "c02_structure",
-    "c15_transfer",
-    "c17_finetuning",
-    "c13_single_seeds",
 )
 WIDTH = 118
 
 
 #: the first of them are in the README, with links that work on PyPI too
-N_IN_README = 3
+N_IN_README = 5
 FOLDER = "https://github.com/fairground-dml/fairground/blob/main/docs/results/"
 
 

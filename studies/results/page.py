@@ -37,6 +37,8 @@ SHORT = {
     "fruits360": "fruits",
     "icons": "icons",
     "flowers102": "Flowers",
+    "esc50": "ESC-50",
+    "clinc150": "CLINC150",
     "cub200_photographs": "CUB photographs",
     "cars196_photographs": "Cars photographs",
 }

@@ -20,8 +20,9 @@ class Plan:
     seeds: int
 
     def n_done(self, runs: Sequence[ExportedRun]) -> int:
-        """Return how many seeds every method has finished, of runs of any study."""
-        mine = {(run.method, run.seed) for run in runs if run.study == self.study and run.is_final}
+        """Return how many seeds every method has finished, of runs of any study; a home may name its split after it."""
+        own = [run for run in runs if run.study == self.study or run.study.startswith(f"{self.study}_")]
+        mine = {(run.method, run.seed) for run in own if run.is_final}
         seeds = {seed for _, seed in mine}
         return sum(all((method, seed) in mine for method in self.methods) for seed in seeds)
 

@@ -1,5 +1,6 @@
 """Verdicts of the pages on samplers, factors, folds, mixup, trunks, searches and fine-tuning follow their rules."""
 
+import numpy as np
 import pytest
 from studies.results.claims import (
     c04_samplers,
@@ -12,9 +13,12 @@ from studies.results.claims import (
     c17_finetuning,
     c18_epochs,
     c20_splits,
+    c21_variance,
+    c23_since2020,
 )
 from studies.results.page import Page
 from studies.results.records import JOINED, ExportedRun
+from studies.results.variance import NAMES, components, shares
 
 from tests.results.test_results import exported, field
 
@@ -185,3 +189,62 @@ def test_a_standard_split_far_from_random_ones_is_an_outlier(start: float, expec
     found = verdicts(c20_splits.page(runs))
     parts = [found[f"CUB: the {look} is that of a random split"] for look in ("level", "gain", "order")]
     assert parts == [expected, "holds", "holds"]
+
+
+def drawn(deviations: tuple[float, ...], *, n_sets: int = 1, n_losses: int = 400) -> list[np.ndarray]:
+    """Scores (losses, splits, searches, seeds) whose components are known, and what all losses of a table share."""
+    noise = np.random.default_rng(0)
+    loss, own, split, search, seed = deviations
+    common = noise.normal(0, loss, (n_losses, 1, 1, 1))
+    found = []
+    for _ in range(n_sets):
+        shapes = {(n_losses, 1, 1, 1): own, (n_losses, 3, 1, 1): split, (n_losses, 3, 3, 1): search}
+        shapes |= {(n_losses, 3, 3, 2): seed, (1, 3, 3, 2): 5.0}
+        found.append(common + sum(noise.normal(0, sd, shape) for shape, sd in shapes.items()))
+    return found
+
+
+def test_components_of_variance_are_found_again() -> None:
+    several, single = drawn((2.0, 1.5, 1.0, 3.0, 0.5), n_sets=12), drawn((2.0, 0.0, 1.0, 3.0, 0.5))
+    assert np.sqrt(components(several)) == pytest.approx([2.0, 1.5, 1.0, 3.0, 0.5], rel=0.1)
+    assert np.sqrt(components(single)) == pytest.approx([2.0, 0.0, 1.0, 3.0, 0.5], rel=0.1)
+    # By hand: two losses 1 apart in every column have a variance of 1/2, all of it theirs.
+    apart = np.array([0.0, 1.0]).reshape(2, 1, 1, 1) + np.zeros((2, 2, 2, 2))
+    assert components([apart]).tolist() == [0.5, 0, 0, 0, 0]
+    found = shares(drawn((2.0, 0.0, 1.0, 3.0, 0.5), n_losses=60))["loss"]
+    assert found.low < 4 / 14.25 < found.high
+    assert tuple(shares([apart + 0.01 * np.arange(16).reshape(2, 2, 2, 2) ** 2])) == NAMES
+
+
+@pytest.mark.parametrize(("search", "expected"), [(0.0001, "holds"), (0.05, "does not hold")])
+def test_a_table_is_about_its_losses_where_searches_do_not_move_them(search: float, expected: str) -> None:
+    runs = []
+    for split in (1, 2, 3, 4):
+        study, noise = f"c21_variance_esc50_{split}", np.random.default_rng(split)
+        for place in range(12):
+            levels = {f"L{place}, search {q}": 0.2 + 0.005 * place + search * noise.normal() for q in (1, 2, 3)}
+            runs += field(levels, n_seeds=2, sd=0.0001, study=study)
+        runs.append(exported("Frozen", 0, 0.1, study=study))
+    assert list(verdicts(c21_variance.page(runs, [])).values()) == [expected]
+    assert c21_variance.page(runs[:37], []) is None
+
+
+def test_newer_losses_are_set_against_three_references() -> None:
+    runs = []
+    levels = dict.fromkeys(c23_since2020.OLDER, 0.25) | {"MS": 0.30, "New": 0.35, "Newer": 0.30, "Newest": 0.15}
+    for number, split in enumerate(("standard", "1", "2")):
+        study = f"c23_since2020_cub200_{split}"
+        shifted = {name: level + 0.02 * number + 0.0005 * (-1) ** number for name, level in levels.items()}
+        runs += field(shifted, n_seeds=1, sd=0.0005, study=study)
+        runs += field({"Frozen": 0.2 + 0.02 * number}, n_seeds=1, sd=0.0, study=study)
+        runs += [
+            exported(name, 0, level, kind="trial", study=study, scores={("validation", "map@r"): level})
+            for name, level in levels.items()
+        ]
+    page = c23_since2020.page(runs)
+    assert page is not None
+    assert page.short == (
+        "Of 3 losses since 2020, 2 keep a gain over the untrained network, 2 over Contrastive (2006), 1 over MS."
+    )
+    assert "1 of 3 keep it, 0 cannot be told, 1 make no difference and 1 are worse" in page.answers[2].sentence
+    assert c23_since2020.page([run for run in runs if run.study.endswith("standard")]) is None

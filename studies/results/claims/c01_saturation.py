@@ -6,6 +6,7 @@ import numpy as np
 from studies.results.arithmetic import Spread, median_gap, rank_correlation, spread_of
 from studies.results.coinciding import coinciding_sentence, coinciding_table
 from studies.results.figures import Dot, dot_rows
+from studies.results.gains import gains_picture
 from studies.results.page import (
     DATA,
     NO_PETS,
@@ -33,8 +34,8 @@ STUDIES = ("c1_features_cub200", "c1_features_cars196", "c1_features_pets", "c1_
 METRIC = "map@r"
 
 
-def page(runs: Sequence[ExportedRun]) -> Page | None:
-    """Return the page of the runs of `STUDIES`."""
+def page(runs: Sequence[ExportedRun], halves: Sequence[ExportedRun] = ()) -> Page | None:
+    """Return the page of the runs of `STUDIES`; runs of C20 have the same losses at their defaults."""
     found = finals_by_data(runs, RANKED)
     if not found:
         return None
@@ -68,6 +69,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             *(Section(heading=DATA[data], text=_table(compared[data], found[data])) for data in found),
         ],
         pictures=[
+            gains_picture(runs, halves),
             Picture(
                 name="c01_methods",
                 caption=(
@@ -81,7 +83,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
                     "MAP@R, %",
                 ),
                 size=(3.4 * min(3, len(found)), 5.6 * -(-len(found) // 3)),
-            )
+            ),
         ],
         limits=[
             "A search of 8 trials per method (4 on other data than CUB) in the ranges of Musgrave et al., who have 50 "
@@ -152,9 +154,8 @@ def _headline(compared: dict[str, Comparison], frozen: dict[str, float | None]) 
         kept.append(f"{_share(gained - median_gap(one).difference, gained)} on {SHORT[data]}")
     n_methods = max(len(one.methods) for one in compared.values())
     return (
-        f"**The median of {n_methods} losses gets most of what the best one gets, not all.** It keeps "
-        f"{listed(kept)} of "
-        "the best one's gain in MAP@R over the untrained network, after equal short searches."
+        f"**The median of {n_methods} losses gets most of what the best one gets, not all**: {listed(kept)} of its "
+        "gain in MAP@R over the untrained network, after equal short searches."
     )
 
 

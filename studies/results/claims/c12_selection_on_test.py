@@ -66,19 +66,19 @@ def page(runs: Sequence[ExportedRun], matters: Mapping[str, float]) -> Page | No
             for data, one in inflated.items()
         )
         + " points.",
-        headline="**Selecting the epoch on the test set inflates what is reported.** It adds "
+        headline="**Choosing the epoch on the test set pays more the more often one looks.** It adds "
         + listed(
             [
-                f"{points(one[FEW].mean)} points of Recall@1 with 8 looks and {points(one[MANY].mean)} with 32 on "
-                f"{SHORT[data]}"
+                f"{points(one[FEW].mean)} points of Recall@1 with 8 looks and {points(one[MANY].mean)} with 32 "
+                f"({SHORT[data]})"
                 for data, one in inflated.items()
             ]
         )
-        + " over the epoch that validation MAP@R selects; over the one that validation Recall@1 selects "
+        + " over the epoch that validation MAP@R selects, and with 32 looks "
         + listed(
-            [f"{points(_over_methods(some, MANY, by=JUDGED).mean)} on {SHORT[data]}" for data, some in found.items()]
+            [f"{points(_over_methods(some, MANY, by=JUDGED).mean)} ({SHORT[data]})" for data, some in found.items()]
         )
-        + " with 32 looks (heads on frozen features).",
+        + " over the one that validation Recall@1 selects; heads on frozen features.",
         answers=[
             answer
             for data in found

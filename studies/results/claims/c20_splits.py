@@ -173,9 +173,9 @@ def _short(name: str, level: Compared) -> str:
 
 def _headline(compared: Mapping[str, Mapping[str, Compared]]) -> str:
     parts = [
-        f"{points(one['level'].standard)} MAP@R untrained where random halves of the classes have "
-        f"{points(one['level'].mean)} on {SHORT[name]}, and losses gain {points(one['gain'].standard)} instead of "
-        f"{points(one['gain'].mean)}"
+        f"{points(one['level'].standard)} MAP@R untrained where ten random halves of the classes have "
+        f"{points(one['level'].mean)} ± {points(one['level'].half_width)} on {SHORT[name]}, and losses gain "
+        f"{points(one['gain'].standard)} instead of {points(one['gain'].mean)}"
         for name, one in compared.items()
         if one["level"].is_outlier
     ]

@@ -1,0 +1,224 @@
+"""C21: how much of the variance of a table of losses is the loss, and how much the split, the search and the seed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from studies.results.arithmetic import at_once
+from studies.results.page import SHORT, Answer, Page, Picture, Section, listed, table, verdict_of
+from studies.results.records import ExportedRun
+from studies.results.select import UNTRAINED, split_label
+from studies.results.variance import NAMES, Share, components, shares
+
+from fairground.reporting.drawing import Draw, Palette, colour_of, plain_axes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SETS = ("esc50", "clinc150", "cub200")
+N_SPLITS = 4
+STUDIES = tuple(f"c21_variance_{name}_{split}" for name in SETS for split in range(1, N_SPLITS + 1))
+METRIC = "map@r"
+#: sets from which on the loss that all of them share is asked for
+LEAST_SETS = 3
+HALF = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Table:
+    """Scores (losses, splits, settings, seeds) of one data set, and whether their settings were searched."""
+
+    title: str
+    scores: np.ndarray
+    gain: float
+    is_searched: bool
+
+
+def page(runs: Sequence[ExportedRun], splits: Sequence[ExportedRun]) -> Page | None:
+    """Return the page of the runs of `STUDIES` and, for settings that are not searched, of the random splits of C20."""
+    searched = [one for name in SETS if (one := _searched(name, runs)) is not None]
+    tables = [*_fixed(splits), *searched]
+    if not tables:
+        return None
+    level = at_once(len(tables) + (len(searched) >= LEAST_SETS))
+    found = {one.title: shares([one.scores], level=level) for one in tables}
+    variances = {one.title: components([one.scores]) for one in tables}
+    if len(searched) >= LEAST_SETS:
+        sets = [one.scores / one.gain for one in searched]
+        found["all searched sets"] = shares(sets, level=level)
+    used = [*(run for run in splits if run.is_final and run.data.startswith("random")), *runs]
+    return Page(
+        name="c21_variance",
+        title="C21. Where the variance of a table of losses comes from",
+        question=(
+            "A table compares losses with one split of the classes, one search and a few seeds. How much of the "
+            "variance between its rows is the loss?"
+        ),
+        source="That a table of losses is about its losses, which every such table takes for granted.",
+        fixed=(
+            "on 18 November 2026, before the searched runs; the rows of C20's runs, whose settings are not searched, "
+            "were added when those runs were known"
+        ),
+        is_first_edition=False,
+        counts=(
+            "that a table is mostly its losses holds if the interval of the loss' share of the variance of test MAP@R "
+            "is above one half, and does not hold if it is below. Intervals leave out one loss at a time and hold at "
+            "once for the page at 95 %."
+        ),
+        short="; ".join(f"{title}: {_percent(one['loss'])} is the loss" for title, one in found.items()) + ".",
+        headline=_headline(found, bool(searched)),
+        answers=[
+            Answer(
+                data=f"{title}: a table is mostly its losses",
+                verdict=verdict_of(holds=one["loss"].low > HALF, fails=one["loss"].high < HALF),
+                sentence=f"{_percent(one['loss'])} of the variance between rows is the loss.",
+            )
+            for title, one in found.items()
+        ],
+        sections=[
+            Section(heading="Shares of the variance", text=_shares(found)),
+            Section(heading="Standard deviations", text=_deviations(tables, variances)),
+        ],
+        pictures=[
+            Picture(
+                name="c21_variance",
+                caption=(
+                    "Shares of the variance between the rows of a table of losses (test MAP@R; one split, one "
+                    "search or kind of settings and one seed per table)."
+                ),
+                draw=_stacked(found),
+                size=(6.4, 0.9 + 0.5 * len(found)),
+            )
+        ],
+        limits=[
+            "Heads on frozen features: a loss moves a linear map. Fine-tuned networks may vary more by seed.",
+            "At default settings a loss and its defaults are one thing: a loss whose defaults do not fit the features "
+            "is low in every table. Two kinds of settings (default, published by Musgrave et al. for CUB) tell them "
+            "apart in part, searches fully.",
+            "Random splits of a set share classes, so that they differ less than splits of new classes would; the "
+            "standard split is another matter ([C20](c20_splits.md)).",
+            *_unfinished(runs),
+        ],
+        studies=sorted({run.study for run in used}),
+        runs=used,
+    )
+
+
+def _fixed(runs: Sequence[ExportedRun]) -> list[_Table]:
+    """Return the tables of C20's random splits: all losses at their defaults, and those with published settings."""
+    found = []
+    for study in sorted({run.study for run in runs}):
+        some = [run for run in runs if run.study == study and run.is_final and run.data.startswith("random")]
+        kinds: dict[str, set[str]] = {"default": set(), "published": set()}
+        for run in some:
+            loss, kind = split_label(run.method)
+            if kind in kinds:
+                kinds[kind].add(loss)
+        name = SHORT[study.rpartition("_")[2]]
+        for asked in (("default",), ("default", "published")):
+            losses = sorted(set.intersection(*(kinds[kind] for kind in asked)))
+            scores = _scores(some, losses, asked, lambda run: run.data)
+            if scores is not None:
+                title = f"{name}, {len(losses)} losses, {' or '.join(asked)} settings"
+                found.append(_Table(title=title, scores=scores, gain=1.0, is_searched=False))
+    return found
+
+
+def _searched(name: str, runs: Sequence[ExportedRun]) -> _Table | None:
+    """Return the table of a data set of which two splits or more are finished."""
+    some = [run for run in runs if run.is_final and run.study.rpartition("_")[0] == f"c21_variance_{name}"]
+    trained = [run for run in some if run.method not in UNTRAINED]
+    losses = sorted({split_label(run.method)[0] for run in trained})
+    searches = sorted({split_label(run.method)[1] for run in trained})
+    scores = _scores(trained, losses, searches, lambda run: run.study)
+    if scores is None:
+        return None
+    untrained = np.mean([run.scores["test", METRIC] for run in some if run.method in UNTRAINED])
+    return _Table(
+        title=f"{SHORT[name]}, {len(losses)} losses, {len(searches)} searches",
+        scores=scores,
+        gain=float(scores.mean(axis=(1, 2, 3)).max() - untrained),
+        is_searched=True,
+    )
+
+
+def _scores(
+    runs: Sequence[ExportedRun], losses: Sequence[str], kinds: Sequence[str], split_of: Callable[[ExportedRun], str]
+) -> np.ndarray | None:
+    """Return scores (losses, splits, kinds, seeds) of the splits that have all runs, if there are two at least."""
+    by_key = {(split_of(run), run.method, run.seed): run.scores["test", METRIC] for run in runs}
+    seeds = sorted({run.seed for run in runs})
+    methods = [f"{loss}, {kind}" for loss in losses for kind in kinds]
+    complete = [
+        split
+        for split in sorted({split_of(run) for run in runs})
+        if all((split, method, seed) in by_key for method in methods for seed in seeds)
+    ]
+    if len(complete) < 2 or len(losses) < 3:
+        return None
+    return np.array(
+        [
+            [[[by_key[split, f"{loss}, {kind}", seed] for seed in seeds] for kind in kinds] for split in complete]
+            for loss in losses
+        ]
+    )
+
+
+def _percent(share: Share) -> str:
+    return f"{100 * share.value:.0f} % [{100 * share.low:.0f}, {100 * share.high:.0f}]"
+
+
+def _headline(found: Mapping[str, Mapping[str, Share]], is_searched: bool) -> str:
+    parts = [f"{100 * one['loss'].value:.0f} % ({title})" for title, one in found.items()]
+    open_question = "" if is_searched else "; how much independent searches change is not known yet"
+    return (
+        "**While settings stay fixed, a table of losses is about its losses.** Other random splits and seeds hardly "
+        f"change it: the loss is {listed(parts)} of the variance between rows, heads on frozen features{open_question}."
+    )
+
+
+def _shares(found: Mapping[str, Mapping[str, Share]]) -> str:
+    rows = [[title, *(_cell(one[name]) for name in NAMES)] for title, one in found.items()]
+    return table(["table", *NAMES], rows) + (
+        "\n\nIn per cent. The share of the loss is also the correlation to expect of two tables that have only their "
+        "losses in common. Where settings are not searched, loss × search is loss × kind of settings."
+    )
+
+
+def _cell(share: Share) -> str:
+    return _percent(share) if share.high > 0 else ""
+
+
+def _deviations(tables: Sequence[_Table], variances: Mapping[str, np.ndarray]) -> str:
+    rows = []
+    for one in tables:
+        n_losses, n_splits, n_settings, n_seeds = one.scores.shape
+        cells = [f"{value:.2f}" if value else "" for value in 100 * np.sqrt(variances[one.title])]
+        rows.append([one.title, f"{n_losses} × {n_splits} × {n_settings} × {n_seeds}", *cells])
+    return table(["table", "losses × splits × settings × seeds", *NAMES], rows, n_text=2) + "\n\nPoints of MAP@R."
+
+
+def _unfinished(runs: Sequence[ExportedRun]) -> list[str]:
+    done = {run.study for run in runs if run.is_final}
+    missing = [study for study in STUDIES if study not in done]
+    return [f"Not run yet, or not finished: {listed([f'`{study}`' for study in missing])}."] if missing else []
+
+
+def _stacked(found: Mapping[str, Mapping[str, Share]]) -> Draw:
+    def draw(figure: "Figure", palette: Palette) -> None:
+        axes = figure.subplots()
+        plain_axes(axes, palette)
+        places = np.arange(len(found))[::-1]
+        start = np.zeros(len(found))
+        for number, name in enumerate(NAMES):
+            widths = np.array([100 * one[name].value for one in found.values()])
+            axes.barh(places, widths, left=start, height=0.6, color=colour_of(number, palette), label=f" {name}")
+            start += widths
+        axes.set_yticks(places, list(found), fontsize=8)
+        axes.set_xlim(0, 100)
+        axes.set_xlabel("share of the variance between rows, %", fontsize=9, color=palette["soft"])
+        below = {"loc": "upper center", "bbox_to_anchor": (0.3, -0.35), "ncols": 5}
+        axes.legend(frameon=False, fontsize=8, labelcolor=palette["ink"], columnspacing=1, **below)
+
+    return draw
