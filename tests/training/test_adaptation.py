@@ -150,6 +150,16 @@ def made(tmp_path):
     return root, lambda: Workbench(load_run(protocol="photographs", overrides=base))
 
 
+def test_rows_that_were_not_embedded_are_embedded_when_they_are_read(photographs, tmp_path, monkeypatch):
+    base, bench = photographs
+    wanted = bench.features.evaluate(bench.table.images, bench.seen)
+    monkeypatch.setenv("FAIRGROUND_CACHE", str(tmp_path / "empty"))
+    fresh = Workbench(load_run(protocol="photographs", overrides=base))
+    found = fresh.features.evaluate(fresh.table.images, fresh.seen)
+    assert torch.allclose(found, wanted)
+    assert float(found.abs().max()) > 0
+
+
 def test_every_beginning_of_the_order_has_pairs_of_all_classes():
     labels = np.repeat(np.arange(5), 10)
     order = round_robin(np.arange(50) + 7, labels, 0)

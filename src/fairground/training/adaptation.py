@@ -96,7 +96,11 @@ class Workbench:
         self.transform: Transform = build("transform", spec.transform, {"preprocessing": self.trunk.preprocessing})
         #: none where features are given
         self.cache = self._cache((self.trunk.n_features,), "float32") if self.table.images.is_picture else None
-        self.features = self.transform if self.cache is None else CachedViews(cache=self.cache, views=[PLAIN])
+        self.features: Transform = self.transform
+        if self.cache is not None:
+            # Rows that were not embedded before, as those of an untrained network, are embedded when they are read.
+            fill = lambda wanted: self.embed(wanted[PLAIN])  # noqa: E731
+            self.features = CachedViews(cache=self.cache, views=[PLAIN], fill=fill)
         #: maps of the stages before the last, where those may train alone
         self.n_last = self._last_stages()
         self.maps = CroppedMaps(cache=self._map_cache(), views=[PLAIN]) if self.n_last else None
