@@ -39,7 +39,7 @@ def by_kernel_or_formula(
     # Half precision cannot hold squared distances or exponentials: the arithmetic of a loss is float32 at least.
     wide = embeddings.float() if embeddings.dtype in (torch.float16, torch.bfloat16) else embeddings
     with _without_autocast(wide):
-        if not is_eager() or not wide.is_cpu:
+        if not is_eager() or not wide.is_cpu or labels.ndim == 2:
             return loss.formula(wide, labels, tuples, generator=generator)
         replay = _copy(generator) if loss.is_random else None
         with torch.no_grad():

@@ -68,6 +68,8 @@ class Loss(Part, nn.Module, ABC):
     accepts: tuple[type, ...] = ()
     bounds: ClassVar[Mapping[str, str]] = {"n_classes": "[1, inf)", "embedding_dim": "[1, inf)"}
     is_learnable: ClassVar[bool] = False
+    #: whether labels may be marks (n, L) of several labels per embedding; those that share one then belong together
+    takes_label_sets: ClassVar[bool] = False
     is_random: bool = False
     on_sphere: bool = True
     n_classes: int | None = None
@@ -115,7 +117,10 @@ class Loss(Part, nn.Module, ABC):
 def require_batch(part: object, embeddings: Tensor, labels: Tensor) -> None:
     """Refuse, in the name of a loss or a miner, what is not a batch."""
     # A sentence is made only where it is needed: a loss is called in every step.
-    if embeddings.ndim != 2 or labels.shape != embeddings.shape[:1] or labels.is_floating_point():
+    is_fitting = labels.shape == embeddings.shape[:1] or (
+        labels.ndim == 2 and len(labels) == len(embeddings) and getattr(part, "takes_label_sets", False)
+    )
+    if embeddings.ndim != 2 or not is_fitting or labels.is_floating_point():
         name, n = type(part).__name__, len(embeddings)
         require(embeddings.ndim == 2, f"{name} takes embeddings of shape (n, d); got {tuple(embeddings.shape)}")
         require(not labels.is_floating_point(), f"{name} takes integer labels; got {labels.dtype}")

@@ -22,6 +22,7 @@ class Miner(Part, ABC):
     """
 
     yields: ClassVar[type[Triplets] | type[Pairs]]
+    takes_label_sets: ClassVar[bool] = True
 
     def __init__(self) -> None:
         """A miner without settings refuses any."""

@@ -17,10 +17,17 @@ class PairWeights(NamedTuple):
 
 
 def pair_masks(labels: Tensor, rows: slice | None = None) -> PairWeights:
-    """Return the pairs of a batch, or of some of its rows (r, n) with it, by label; no row is its own positive."""
+    """Return the pairs of a batch, or of some of its rows (r, n) with it, by label; no row is its own positive.
+
+    Where `labels` are marks (n, L) of several labels per row, rows that share one belong together.
+    """
     anchors = labels if rows is None else labels[rows]
+    own = own_places(labels, rows)
+    if labels.ndim == 2:
+        shared = anchors.float() @ labels.float().T > 0
+        return PairWeights(shared & ~own, ~(shared | own))
     same = anchors.unsqueeze(1) == labels
-    return PairWeights(same & ~own_places(labels, rows), ~same)
+    return PairWeights(same & ~own, ~same)
 
 
 def own_places(labels: Tensor, rows: slice | None = None) -> Tensor:

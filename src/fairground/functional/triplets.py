@@ -14,17 +14,23 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.loss import Triplets
+from fairground.functional.pairs import pair_masks
 from fairground.functional.random_draws import capped, draw_below, fractions
 
 
 class Classmates(NamedTuple):
-    """`order` (n,): rows sorted by class. For each row: its `place` in that order, its class' `start`, and counts."""
+    """`order` (n,): rows sorted by class. For each row: its `place` in that order, its class' `start`, and counts.
+
+    Rows with several labels have no such order: `positives` and `negatives` (n, n) then list those of each row first.
+    """
 
     order: Tensor
     place: Tensor
     start: Tensor
     n_positives: Tensor
     n_negatives: Tensor
+    positives: Tensor | None = None
+    negatives: Tensor | None = None
 
     @property
     def n_triplets(self) -> Tensor:
@@ -32,7 +38,11 @@ class Classmates(NamedTuple):
 
 
 def classmates(labels: Tensor) -> Classmates:
-    """Return who belongs with whom in a batch, in O(n log n)."""
+    """Return who belongs with whom in a batch, in O(n log n); for marks (n, L) of several labels, in O(n^2)."""
+    if labels.ndim == 2:
+        masks, rows = pair_masks(labels), torch.arange(len(labels), device=labels.device)
+        first = (mask.byte().argsort(dim=1, descending=True, stable=True) for mask in masks)
+        return Classmates(rows, rows, rows, *(mask.sum(1) for mask in masks), *first)
     order = labels.argsort(stable=True)
     place = torch.empty_like(order)
     place[order] = torch.arange(len(order), device=order.device)
@@ -45,12 +55,16 @@ def classmates(labels: Tensor) -> Classmates:
 
 def positive_at(batch: Classmates, anchor: Tensor, number: Tensor) -> Tensor:
     """Return the row of each anchor's positive with this number, counted from 0."""
+    if batch.positives is not None:
+        return batch.positives[anchor, number]
     place = batch.start[anchor] + number
     return batch.order[place + (place >= batch.place[anchor])]
 
 
 def negative_at(batch: Classmates, anchor: Tensor, number: Tensor) -> Tensor:
     """Return the row of each anchor's negative with this number, counted from 0."""
+    if batch.negatives is not None:
+        return batch.negatives[anchor, number]
     own_class = batch.n_positives[anchor] + 1
     return batch.order[number + own_class * (number >= batch.start[anchor])]
 

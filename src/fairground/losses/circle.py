@@ -26,6 +26,7 @@ class CircleLoss(Loss):
     """`margin` relaxes the decision boundary, a circle in the plane of s_an and s_ap; `gamma` sharpens it."""
 
     accepts = (Pairs, Triplets)
+    takes_label_sets = True
     tunable = {"margin": Real(low=-0.2, high=1.0), "gamma": Real(low=1, high=512)}
     bounds = {"margin": "[-1, 1]", "gamma": "(0, inf)"}
     kernel = log_sum_losses.circle

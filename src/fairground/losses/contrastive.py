@@ -27,6 +27,7 @@ class ContrastiveLoss(Loss):
     """Positives cost what they exceed `positive_margin` by, negatives what they lack to `negative_margin`."""
 
     accepts = (Pairs, Triplets)
+    takes_label_sets = True
     tunable = {"positive_margin": Real(low=-0.2, high=2.0), "negative_margin": Real(low=-0.2, high=2.0)}
     bounds = {"positive_margin": "[-2, 2]", "negative_margin": "[-2, 2]"}
     kernel = pair_hinge_losses.contrastive

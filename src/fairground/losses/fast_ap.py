@@ -22,6 +22,7 @@ from fairground.kernels import ranking_losses
 class FastApLoss(Loss):
     """`bins` is the number of intervals the squared distances, 0 to 4, are cut into."""
 
+    takes_label_sets = True
     tunable = {"bins": Integer(low=2, high=250)}
     bounds = {"bins": "[2, inf)"}
     kernel = ranking_losses.fast_ap

@@ -26,6 +26,7 @@ class GeneralisedLiftedStructureLoss(Loss):
     """`margin` is the distance beyond which a negative hardly counts; `normalise` puts embeddings on the sphere."""
 
     accepts = (Pairs, Triplets)
+    takes_label_sets = True
     tunable = {"margin": Real(low=-0.2, high=2.0), "norm_weight": LogReal(low=1e-4, high=1)}
     bounds = {"norm_weight": "[0, inf)"}
     on_sphere: bool = False

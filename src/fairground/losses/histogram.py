@@ -26,6 +26,7 @@ class HistogramLoss(Loss):
     """`nodes` is the number of points the cosines, -1 to 1, are rounded to, half to each neighbour."""
 
     accepts = (Pairs, Triplets)
+    takes_label_sets = True
     tunable = {"nodes": Integer(low=5, high=201)}
     bounds = {"nodes": "[3, inf)"}
     kernel = ranking_losses.histogram

@@ -25,6 +25,7 @@ class LiftedStructureLoss(Loss):
     """`margin` is the distance beyond which a negative hardly counts."""
 
     accepts = (Pairs, Triplets)
+    takes_label_sets = True
     tunable = {"margin": Real(low=-0.2, high=2.0)}
     bounds = {"margin": "[-2, 2]"}
     kernel = log_sum_losses.lifted_structure

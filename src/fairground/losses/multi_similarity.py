@@ -31,6 +31,7 @@ class MultiSimilarityLoss(Loss):
     """`alpha` and `beta` sharpen the soft maximum over positives and negatives; `base` is the neutral cosine."""
 
     accepts = (Pairs, Triplets)
+    takes_label_sets = True
     tunable = {"alpha": Real(low=0.01, high=100), "beta": Real(low=0.01, high=100), "base": Real(low=0, high=1)}
     bounds = {"alpha": "(0, inf)", "beta": "(0, inf)", "base": "[-1, 1]", "epsilon": "[0, 2]"}
     kernel = log_sum_losses.multi_similarity

@@ -22,6 +22,7 @@ from fairground.kernels import log_sum_losses
 class NcaLoss(Loss):
     """`scale` multiplies squared distances: the larger, the fewer samples count as near."""
 
+    takes_label_sets = True
     tunable = {"scale": LogReal(low=0.01, high=100)}
     bounds = {"scale": "(0, inf)"}
     kernel = log_sum_losses.nca

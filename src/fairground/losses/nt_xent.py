@@ -35,6 +35,7 @@ class NtXentLoss(Loss):
     """
 
     accepts = (Pairs, Triplets)
+    takes_label_sets = True
     tunable = {"temperature": LogReal(low=1e-5, high=100)}
     bounds = {"temperature": "(0, inf)", "decoupled_sigma": "(0, inf)"}
 

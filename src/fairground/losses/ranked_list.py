@@ -26,6 +26,7 @@ from fairground.functional import distances, masked_softmax, normalize, pair_mas
 class RankedListLoss(Loss):
     """`alpha` is how far negatives are pushed, `alpha - margin` how near positives are pulled."""
 
+    takes_label_sets = True
     tunable = {
         "alpha": Real(low=0.6, high=1.6),
         "margin": Real(low=0, high=1),

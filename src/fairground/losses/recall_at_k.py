@@ -26,6 +26,7 @@ from fairground.kernels import ranking_losses
 class RecallAtKLoss(Loss):
     """`ks` are the lengths of the list; the temperatures soften the comparison of two cosines and the cut after k."""
 
+    takes_label_sets = True
     tunable = {"rank_temperature": LogReal(low=1e-3, high=1), "count_temperature": LogReal(low=0.1, high=10)}
     bounds = {"rank_temperature": "(0, inf)", "count_temperature": "(0, inf)"}
     kernel = ranking_losses.recall_at_k

@@ -25,6 +25,7 @@ from fairground.kernels import ranking_losses
 class SmoothApLoss(Loss):
     """`temperature` is how far apart two cosines must be for their order to count as certain."""
 
+    takes_label_sets = True
     tunable = {"temperature": LogReal(low=1e-3, high=1)}
     bounds = {"temperature": "(0, inf)"}
     kernel = ranking_losses.smooth_ap

@@ -33,6 +33,7 @@ class SupConLoss(Loss):
     """
 
     accepts = (Pairs, Triplets)
+    takes_label_sets = True
     tunable = {"temperature": LogReal(low=1e-3, high=10)}
     bounds = {"temperature": "(0, inf)", "decoupled_sigma": "(0, inf)"}
 

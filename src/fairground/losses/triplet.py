@@ -28,6 +28,7 @@ class TripletLoss(Loss):
     """`margin` is how much nearer the positive must be, on the unit sphere; `power` 2 compares squared distances."""
 
     accepts = (Triplets,)
+    takes_label_sets = True
     tunable = {"margin": Real(low=-0.2, high=2.0)}
     kernel = tuple_hinge_losses.triplet
 

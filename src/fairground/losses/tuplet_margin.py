@@ -26,6 +26,7 @@ class TupletMarginLoss(Loss):
     """`margin`, in degrees, is taken off the angle of a positive; `scale` multiplies all cosines."""
 
     accepts = (Pairs, Triplets)
+    takes_label_sets = True
     tunable = {"margin": Real(low=0, high=30), "scale": Real(low=1, high=200)}
     bounds = {"margin": "[0, 90]", "scale": "(0, inf)"}
     kernel = log_sum_losses.tuplet_margin

@@ -20,7 +20,7 @@ from typing import Literal
 import torch
 
 from fairground.contracts.miner import Miner, Triplets, require
-from fairground.functional import classmates, distance_weights, draw_below, positive_at, weighted_columns
+from fairground.functional import classmates, distance_weights, draw_below, pair_masks, positive_at, weighted_columns
 
 
 class DistanceWeightedMiner(Miner):
@@ -46,7 +46,7 @@ class DistanceWeightedMiner(Miner):
 
     def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:
         batch = classmates(labels)
-        weights = distance_weights(embeddings, labels.unsqueeze(1) != labels, lo=self.lo, hi=self.hi)
+        weights = distance_weights(embeddings, pair_masks(labels).negative, lo=self.lo, hi=self.hi)
         row = ((batch.n_positives > 0) & (weights.sum(1) > 0)).nonzero().squeeze(1)
         most = self.per_anchor_cap or sys.maxsize
         if self.per_anchor == "class_count":

@@ -18,7 +18,7 @@ Departures from the paper
 import torch
 
 from fairground.contracts.miner import Miner, Real, Triplets, require
-from fairground.functional import classmates, distance_weights, positive_at, switch_triplets
+from fairground.functional import classmates, distance_weights, pair_masks, positive_at, switch_triplets
 from fairground.functional.random_draws import draw_below, weighted_columns
 
 
@@ -35,7 +35,7 @@ class RhoDistanceMiner(Miner):
 
     def mine(self, embeddings: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None) -> Triplets:
         batch = classmates(labels)
-        weights = distance_weights(embeddings, labels.unsqueeze(1) != labels, lo=self.lo, hi=self.hi)
+        weights = distance_weights(embeddings, pair_masks(labels).negative, lo=self.lo, hi=self.hi)
         anchor = ((batch.n_positives > 0) & (weights.sum(1) > 0)).nonzero().squeeze(1)
         negative = weighted_columns(weights[anchor], 1, generator).squeeze(1)
         positive = positive_at(batch, anchor, draw_below(batch.n_positives[anchor], generator))

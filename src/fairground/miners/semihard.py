@@ -16,7 +16,7 @@ Departures from the paper
 import torch
 
 from fairground.contracts.miner import Miner, Real, Triplets
-from fairground.functional import classmates, draw_below, marked_column, positive_at
+from fairground.functional import classmates, draw_below, marked_column, pair_masks, positive_at
 from fairground.kernels.vector_gradients import distances, normalize
 
 
@@ -36,7 +36,7 @@ class SemihardMiner(Miner):
         positive = positive_at(batch, anchor, draw_below(batch.n_positives[anchor], generator))
         distance = distances(normalize(embeddings))[anchor]
         to_positive = distance.gather(1, positive.unsqueeze(1))
-        negative = labels[anchor].unsqueeze(1) != labels
+        negative = pair_masks(labels).negative[anchor]
         semihard = negative & (distance > to_positive) & (distance < to_positive + self.margin)
         candidates = torch.where(semihard.any(1, keepdim=True), semihard, negative)
         return Triplets(anchor, positive, marked_column(candidates, generator))
