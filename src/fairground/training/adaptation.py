@@ -6,7 +6,7 @@ the images, these maps are then cropped and mirrored: convolutions move with the
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -98,9 +98,7 @@ class Workbench:
         self.cache = self._cache((self.trunk.n_features,), "float32") if self.table.images.is_picture else None
         self.features: Transform = self.transform
         if self.cache is not None:
-            # Rows that were not embedded before, as those of an untrained network, are embedded when they are read.
-            fill = lambda wanted: self.embed(wanted[PLAIN])  # noqa: E731
-            self.features = CachedViews(cache=self.cache, views=[PLAIN], fill=fill)
+            self.features = CachedViews(cache=self.cache, views=[PLAIN], fill=self._fill)
         #: maps of the stages before the last, where those may train alone
         self.n_last = self._last_stages()
         self.maps = CroppedMaps(cache=self._map_cache(), views=[PLAIN]) if self.n_last else None
@@ -162,6 +160,10 @@ class Workbench:
             before_step()
             training.step()
         return training.finished(spec.run.head)
+
+    def _fill(self, wanted: Mapping[str, np.ndarray]) -> None:
+        """Embed rows that were not embedded before, as those of an untrained network, when they are read."""
+        self.embed(wanted[PLAIN])
 
     def full_model(self, adapted: AdaptedModel) -> EmbeddingModel:
         """Return trunk and head as one network, from images or given features to embeddings."""
