@@ -28,8 +28,8 @@ from fairground.records import Store
 from fairground.spec import ComponentSpec, RunSpec
 from fairground.training.assemble import Assembled, build_loss, build_stepper
 from fairground.training.embedding_model import EmbeddingModel
+from fairground.training.evaluate_stored_runs import reopen
 from fairground.training.sealed_test import SealedRows
-from fairground.training.stored_runs import reopen
 from fairground.trunks.features import FeaturesTrunk
 
 STEPS = 1000
