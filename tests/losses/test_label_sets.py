@@ -61,8 +61,10 @@ def test_other_losses_refuse_sets(name):
 
 @pytest.mark.parametrize("name", list_room("miners"))
 def test_miners_find_pairs_that_share_a_label(name):
-    mined = find("miners", name)()(X, MARKS, generator=torch.Generator().manual_seed(0))
+    # The one that switches triplets is asked to leave them.
+    settings = {"p_switch": 0.0} if name == "rho_distance" else {}
+    mined = find("miners", name)(**settings)(X, MARKS, generator=torch.Generator().manual_seed(0))
     anchor, other = (mined.anchor, mined.anchor) if hasattr(mined, "anchor") else (mined[0], mined[2])
     assert mined.size > 0
     assert SHARED[anchor, mined.positive].all()
-    assert STRANGE[other, mined.negative].all() or name == "rho_distance"
+    assert STRANGE[other, mined.negative].all()
