@@ -34,7 +34,7 @@ def pages_of(records: Path) -> list[Page]:
     """Return every page whose records are there, in the order of the claims."""
     field, tuned = _runs(records, c01_saturation.STUDIES), _runs(records, c17_finetuning.STUDIES)
     longer, halves = _runs(records, c18_epochs.STUDIES), _runs(records, c20_splits.STUDIES)
-    matters = what_matters(field, DATA, "recall@1")
+    settings, matters = _runs(records, c14_tuning.STUDIES), what_matters(field, DATA, "recall@1")
     found = (
         c01_saturation.page(field, halves),
         c02_structure.page(field, _runs(records, c02_structure.STUDIES), matters),
@@ -48,13 +48,13 @@ def pages_of(records: Path) -> list[Page]:
         c11_untrained.page(_runs(records, c11_untrained.STUDIES), field),
         c12_selection_on_test.page(longer, matters),
         c13_single_seeds.page(field),
-        c14_tuning.page(_runs(records, c14_tuning.STUDIES), field),
+        c14_tuning.page(settings, field),
         c15_transfer.page(field),
         c16_search.page(_runs(records, c16_search.STUDIES), field),
         c17_finetuning.page(tuned, field),
         c18_epochs.page(longer, field),
         c20_splits.page(halves),
-        c21_variance.page(_runs(records, c21_variance.STUDIES), halves),
+        c21_variance.page(_runs(records, c21_variance.STUDIES), halves, settings, field),
         c23_since2020.page(_runs(records, c23_since2020.STUDIES)),
     )
     return [page for page in found if page is not None]

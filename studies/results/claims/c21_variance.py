@@ -1,7 +1,7 @@
 """C21: how much of the variance of a table of losses is the loss, and how much the split, the search and the seed."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,18 +27,22 @@ HALF = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class _Table:
-    """Scores (losses, splits, settings, seeds) of one data set, and whether their settings were searched."""
+    """Scores (losses, splits, settings, seeds) of one data set, and what the best loss gains over no training."""
 
     title: str
     scores: np.ndarray
     gain: float
-    is_searched: bool
 
 
-def page(runs: Sequence[ExportedRun], splits: Sequence[ExportedRun]) -> Page | None:
-    """Return the page of the runs of `STUDIES` and, for settings that are not searched, of the random splits of C20."""
+def page(
+    runs: Sequence[ExportedRun],
+    splits: Sequence[ExportedRun],
+    settings: Sequence[ExportedRun] = (),
+    field: Sequence[ExportedRun] = (),
+) -> Page | None:
+    """Return the page of the runs of `STUDIES`; of C20's random splits; and of C14's settings beside C1's search."""
     searched = [one for name in SETS if (one := _searched(name, runs)) is not None]
-    tables = [*_fixed(splits), *searched]
+    tables = [*_fixed(splits), *_settings(settings, field), *searched]
     if not tables:
         return None
     level = at_once(len(tables) + (len(searched) >= LEAST_SETS))
@@ -47,7 +51,7 @@ def page(runs: Sequence[ExportedRun], splits: Sequence[ExportedRun]) -> Page | N
     if len(searched) >= LEAST_SETS:
         sets = [one.scores / one.gain for one in searched]
         found["all searched sets"] = shares(sets, level=level)
-    used = [*(run for run in splits if run.is_final and run.data.startswith("random")), *runs]
+    used = [*(run for run in splits if run.is_final and run.data.startswith("random")), *settings, *runs]
     return Page(
         name="c21_variance",
         title="C21. Where the variance of a table of losses comes from",
@@ -57,8 +61,8 @@ def page(runs: Sequence[ExportedRun], splits: Sequence[ExportedRun]) -> Page | N
         ),
         source="That a table of losses is about its losses, which every such table takes for granted.",
         fixed=(
-            "on 18 November 2026, before the searched runs; the rows of C20's runs, whose settings are not searched, "
-            "were added when those runs were known"
+            "on 18 November 2026, before the independent searches; the tables made of runs of C1, C14 and C20 were "
+            "added when those runs were known"
         ),
         is_first_edition=False,
         counts=(
@@ -120,9 +124,22 @@ def _fixed(runs: Sequence[ExportedRun]) -> list[_Table]:
             losses = sorted(set.intersection(*(kinds[kind] for kind in asked)))
             scores = _scores(some, losses, asked, lambda run: run.data)
             if scores is not None:
-                title = f"{name}, {len(losses)} losses, {' or '.join(asked)} settings"
-                found.append(_Table(title=title, scores=scores, gain=1.0, is_searched=False))
+                title = f"{name}, {len(losses)} losses, {' or '.join(asked)}"
+                found.append(_Table(title=title, scores=scores, gain=1.0))
     return found
+
+
+def _settings(runs: Sequence[ExportedRun], field: Sequence[ExportedRun]) -> list[_Table]:
+    """Return the table of C14: the standard split, with default and published settings and those of C1's one search."""
+    found = [run for run in runs if run.is_final]
+    kinds = ("default", "published", "searched")
+    losses = sorted({split_label(run.method)[0] for run in found if split_label(run.method)[1] == kinds[1]})
+    seeds = {run.seed for run in found}
+    same = [run for run in field if run.is_final and run.data == "cub200" and run.seed in seeds]
+    found += [replace(run, method=f"{run.method}, {kinds[2]}") for run in same if run.method in losses]
+    scores = _scores(found, losses, kinds, lambda run: run.data, least_splits=1)
+    title = f"CUB standard split, {len(losses)} losses, {', '.join(kinds[:2])} or {kinds[2]}"
+    return [] if scores is None else [_Table(title=title, scores=scores, gain=1.0)]
 
 
 def _searched(name: str, runs: Sequence[ExportedRun]) -> _Table | None:
@@ -139,14 +156,18 @@ def _searched(name: str, runs: Sequence[ExportedRun]) -> _Table | None:
         title=f"{SHORT[name]}, {len(losses)} losses, {len(searches)} searches",
         scores=scores,
         gain=float(scores.mean(axis=(1, 2, 3)).max() - untrained),
-        is_searched=True,
     )
 
 
 def _scores(
-    runs: Sequence[ExportedRun], losses: Sequence[str], kinds: Sequence[str], split_of: Callable[[ExportedRun], str]
+    runs: Sequence[ExportedRun],
+    losses: Sequence[str],
+    kinds: Sequence[str],
+    split_of: Callable[[ExportedRun], str],
+    *,
+    least_splits: int = 2,
 ) -> np.ndarray | None:
-    """Return scores (losses, splits, kinds, seeds) of the splits that have all runs, if there are two at least."""
+    """Return scores (losses, splits, kinds, seeds) of the splits that have all runs, if there are enough of them."""
     by_key = {(split_of(run), run.method, run.seed): run.scores["test", METRIC] for run in runs}
     seeds = sorted({run.seed for run in runs})
     methods = [f"{loss}, {kind}" for loss in losses for kind in kinds]
@@ -155,7 +176,7 @@ def _scores(
         for split in sorted({split_of(run) for run in runs})
         if all((split, method, seed) in by_key for method in methods for seed in seeds)
     ]
-    if len(complete) < 2 or len(losses) < 3:
+    if len(complete) < least_splits or len(losses) < 3:
         return None
     return np.array(
         [
@@ -171,10 +192,11 @@ def _percent(share: Share) -> str:
 
 def _headline(found: Mapping[str, Mapping[str, Share]], is_searched: bool) -> str:
     parts = [f"{100 * one['loss'].value:.0f} % ({title})" for title, one in found.items()]
-    open_question = "" if is_searched else "; how much independent searches change is not known yet"
+    open_question = "" if is_searched else "; independent searches are outstanding"
     return (
-        "**While settings stay fixed, a table of losses is about its losses.** Other random splits and seeds hardly "
-        f"change it: the loss is {listed(parts)} of the variance between rows, heads on frozen features{open_question}."
+        "**A table of losses is about its losses while their settings stay fixed**; other random splits and seeds "
+        f"hardly change it, settings do. Of the variance between rows, the loss is {listed(parts)}; heads on frozen "
+        f"features{open_question}."
     )
 
 
@@ -182,7 +204,8 @@ def _shares(found: Mapping[str, Mapping[str, Share]]) -> str:
     rows = [[title, *(_cell(one[name]) for name in NAMES)] for title, one in found.items()]
     return table(["table", *NAMES], rows) + (
         "\n\nIn per cent. The share of the loss is also the correlation to expect of two tables that have only their "
-        "losses in common. Where settings are not searched, loss × search is loss × kind of settings."
+        "losses in common. Where kinds of settings are compared, loss × search is loss × kind of settings; of one "
+        "split alone, loss × split is in the loss."
     )
 
 
