@@ -71,6 +71,6 @@ def _draw(searched: Mapping[str, Mapping[str, float]], defaults: Mapping[str, Ma
         axes.axvline(0, color=palette["ink"], linewidth=1, linestyle=(0, (4, 2)))
         axes.set_yticks(list(place_of.values()), list(place_of), fontsize=8)
         axes.set_xlabel("gain over the untrained network, % of the best loss' gain", fontsize=9, color=palette["soft"])
-        axes.legend(frameon=False, fontsize=8, labelcolor=palette["ink"], loc="upper left")
+        axes.legend(frameon=False, fontsize=8, labelcolor=palette["ink"], loc="upper left", bbox_to_anchor=(0.12, 1))
 
     return draw

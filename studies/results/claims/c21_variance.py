@@ -92,7 +92,7 @@ def page(
                     "search or kind of settings and one seed per table)."
                 ),
                 draw=_stacked(found),
-                size=(6.4, 0.9 + 0.5 * len(found)),
+                size=(6.4, 1.3 + 0.5 * len(found)),
             )
         ],
         limits=[
@@ -138,7 +138,7 @@ def _settings(runs: Sequence[ExportedRun], field: Sequence[ExportedRun]) -> list
     same = [run for run in field if run.is_final and run.data == "cub200" and run.seed in seeds]
     found += [replace(run, method=f"{run.method}, {kinds[2]}") for run in same if run.method in losses]
     scores = _scores(found, losses, kinds, lambda run: run.data, least_splits=1)
-    title = f"CUB standard split, {len(losses)} losses, {', '.join(kinds[:2])} or {kinds[2]}"
+    title = f"CUB standard split, {len(losses)} losses, also searched"
     return [] if scores is None else [_Table(title=title, scores=scores, gain=1.0)]
 
 
@@ -241,7 +241,7 @@ def _stacked(found: Mapping[str, Mapping[str, Share]]) -> Draw:
         axes.set_yticks(places, list(found), fontsize=8)
         axes.set_xlim(0, 100)
         axes.set_xlabel("share of the variance between rows, %", fontsize=9, color=palette["soft"])
-        below = {"loc": "upper center", "bbox_to_anchor": (0.3, -0.35), "ncols": 5}
+        below = {"loc": "upper center", "bbox_to_anchor": (0.3, -0.3), "ncols": 3}
         axes.legend(frameon=False, fontsize=8, labelcolor=palette["ink"], columnspacing=1, **below)
 
     return draw
