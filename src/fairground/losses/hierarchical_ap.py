@@ -96,17 +96,20 @@ class HierarchicalApLoss(Loss):
 
     def _parts(self, s: Tensor, relevance: Tensor, is_listed: Tensor, *, is_counted: Tensor) -> Tensor:
         """Return the sum over queries of 1 - H-AP, and how many queries have something to find, as (2,)."""
-        above = s.unsqueeze(1) - s.unsqueeze(2)
-        is_step = relevance.unsqueeze(1) >= relevance.unsqueeze(2)
+        # Only what is relevant has a rank that counts: (r, p, n) instead of (r, n, n).
+        most = int((relevance > 0).sum(1).max()) if len(s) else 0
+        places = relevance.topk(most, dim=1).indices
+        own = relevance.gather(1, places)
+        above = s.unsqueeze(1) - s.gather(1, places).unsqueeze(2)
+        is_step = relevance.unsqueeze(1) >= own.unsqueeze(2)
         steps = (above >= 0) & is_listed.unsqueeze(1)
         soft = (above / self.temperature).sigmoid()
         soft = torch.where(above > 0, self.start + soft, soft)
         soft = torch.where(above > self.threshold, self.slope * (above - self.threshold) + self.offset, soft)
         ranks = torch.where(is_step, steps, soft * is_listed.unsqueeze(1)).sum(2)
-        least = torch.minimum(relevance.unsqueeze(1), relevance.unsqueeze(2))
-        hierarchical_ranks = (least * steps).sum(2)
-        # What is not listed has rel 0 and adds nothing; its rank may be 0.
-        shares = torch.where(relevance > 0, hierarchical_ranks / torch.where(relevance > 0, ranks, 1), 0).sum(1)
+        hierarchical_ranks = (torch.minimum(relevance.unsqueeze(1), own.unsqueeze(2)) * steps).sum(2)
+        # A query with fewer relevant samples is padded with others of rel 0, which add nothing; their rank may be 0.
+        shares = torch.where(own > 0, hierarchical_ranks / torch.where(own > 0, ranks, 1), 0).sum(1)
         total = relevance.sum(1)
         missed = torch.where(is_counted, 1 - shares / torch.where(is_counted, total, 1), 0)
         return torch.stack([missed.sum(), is_counted.sum().to(s.dtype)])
