@@ -75,7 +75,7 @@ def test_training_that_helps_is_handed_over_and_the_test_classes_agree(tmp_path)
 
 def test_a_network_is_trained_on_all_seen_classes_at_least_as_long_and_made_again(photos, tmp_path, monkeypatch):
     monkeypatch.setattr("fairground.recommendation.search.Search.chosen", lambda self: self.best(["network"]))
-    progress = progress_of(60.0, tick=0.05)
+    progress = progress_of(20.0, tick=0.05)
     found, folder = recommended(request_of(photos), tmp_path, progress)
     assert found["title"].startswith("fine-tuned last stages (")
     plan = json.loads((folder.path / "plan.json").read_text())
