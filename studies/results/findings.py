@@ -18,7 +18,6 @@ ORDER = (
     "c12_selection_on_test",
     "c18_epochs",
     "c11_untrained",
-    "c02_structure",
 )
 WIDTH = 118
 

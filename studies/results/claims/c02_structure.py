@@ -94,7 +94,6 @@ def page(
             "anchors, one slope per seed, t over the seeds."
         ),
         short=f"{_correlations(measured)}; pushing ρ down changes Recall@1 by {_changes(overall)} points.",
-        headline=_headline(measured, overall, slopes),
         answers=[
             *(_answer(data, one["rho"]) for data, one in measured.items()),
             *(_pushed(data, one, line.get(data, 0.0), gains[data]) for data, one in overall.items()),
@@ -156,25 +155,6 @@ def _correlations(measured: Mapping[str, Mapping[str, Correlation]]) -> str:
 
 def _changes(overall: Mapping[str, Mean]) -> str:
     return listed([f"{gain_in_words(one)} on {SHORT[data]}" for data, one in overall.items()])
-
-
-def _headline(
-    measured: Mapping[str, Mapping[str, Correlation]], overall: Mapping[str, Mean], slopes: Mapping[str, Mean]
-) -> str:
-    if not overall:
-        return ""
-    with_it = [SHORT[data] for data, one in measured.items() if one["rho"].high < 0]
-    against = [f"{SHORT[data]} {one['rho'].value:+.2f}" for data, one in measured.items() if one["rho"].high >= 0]
-    return (
-        f"**Flat spectra go with recall; flattening them did not bring it.** Over losses, ρ and Recall@1 correlate "
-        f"negatively on {listed(with_it)}, not on {listed(against)}. Switching tuples, which lowers ρ, changed "
-        f"Recall@1 of the margin loss by {_doses(slopes)} points per tenth of tuples switched, for a head and a small "
-        "network; the published gains are of a fine-tuned ResNet-50."
-    )
-
-
-def _doses(slopes: Mapping[str, Mean]) -> str:
-    return listed([f"{gain_in_words(one)} ({SHORT[data]})" for data, one in slopes.items()])
 
 
 def _dosed(data: str, slope: Mean) -> Answer:

@@ -8,7 +8,18 @@ import numpy as np
 from scipy import stats
 from studies.results.arithmetic import Mean, at_once
 from studies.results.figures import Dot, dot_rows
-from studies.results.page import Answer, Page, Picture, Section, Verdict, effect_of, gain_in_words, points, table
+from studies.results.page import (
+    Answer,
+    Page,
+    Picture,
+    Section,
+    Verdict,
+    effect_of,
+    gain_in_words,
+    listed,
+    points,
+    table,
+)
 from studies.results.records import ExportedRun
 from studies.results.select import UNTRAINED, values
 
@@ -111,13 +122,21 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "Heads of 128 dimensions on 512 principal axes of frozen features; the axes are of the first 100 classes, "
             "which random splits test in part. Gains were published for fine-tuned networks, with larger batches and, "
             "for losses of faces, with millions of classes.",
-            "4 trials per loss and split: the defaults and three Sobol points; one seed per split.",
+            "4 trials per loss and split: the defaults and three Sobol points; one seed per split. Over the untrained "
+            "network, intervals cover searches, not how much more training gains on one split than on another.",
+            *_unfinished(runs),
             "Losses were published with other references than these three; what is asked is whether one would choose "
             "them today.",
         ],
         studies=sorted({run.study for run in runs}),
         runs=runs,
     )
+
+
+def _unfinished(runs: Sequence[ExportedRun]) -> list[str]:
+    done = {run.study for run in runs if run.is_final}
+    missing = [f"`{study}`" for study in STUDIES if study not in done]
+    return [f"Not run yet, or not finished: {listed(missing)}."] if missing else []
 
 
 def _compared(runs: Sequence[ExportedRun]) -> _Compared | None:
