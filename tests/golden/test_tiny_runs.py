@@ -21,6 +21,8 @@ from tests.golden.machine import RELATIVE, SCORE, digest, machine_key
 from tests.training.stopping import stop_after
 
 STORED = Path(__file__).with_name("tiny_runs.json")
+#: a processor that rounds otherwise may draw another tuple
+MINED_RELATIVE = 5e-3
 TINY: dict[str, Any] = {
     "data": "synthetic",
     "data.n_classes": 16,
@@ -111,9 +113,11 @@ def result_of(said: dict[str, Any], folder: Path, *, is_resumed: bool = False) -
 def stopped_and_resumed(record: RunRecord, folder: Path) -> RunRecord:
     spec = stored_spec(RunFolder(folder / "home", record.name))
     with torch_threads(1):
+        # Cases may share a spec: each has a home of its own.
+        home = Path(tempfile.mkdtemp(dir=folder))
         with pytest.raises(KeyboardInterrupt):
-            run_spec(spec, home=folder / "stopped", should_stop=stop_after(4))
-        return run_spec(spec, home=folder / "stopped")
+            run_spec(spec, home=home, should_stop=stop_after(4))
+        return run_spec(spec, home=home)
 
 
 def stored() -> dict[str, Any]:
@@ -133,10 +137,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("case", cases())
 def test_a_tiny_run_ends_as_it_always_did_also_when_it_is_stopped_and_resumed(case: str, folder: Path) -> None:
     found, wanted = result_of(cases()[case], folder, is_resumed=True), stored()["runs"][case]
+    if digest_here := stored()["digests"].get(machine_key(), {}).get(case):
+        assert found["digest"] == digest_here
+        return
     assert found["losses"][0] is None
-    assert found["losses"][1:] == pytest.approx(wanted["losses"][1:], rel=RELATIVE, abs=1e-6)
+    relative = MINED_RELATIVE if "miner" in cases()[case] else RELATIVE
+    assert found["losses"][1:] == pytest.approx(wanted["losses"][1:], rel=relative, abs=1e-6)
     assert found["map@r"] == pytest.approx(wanted["map@r"], abs=SCORE)
-    assert found["digest"] == stored()["digests"].get(machine_key(), {}).get(case, found["digest"])
 
 
 def renew() -> None:

@@ -108,7 +108,7 @@ def test_another_procedure_of_search_is_named(changes: dict[str, object], why: s
     result = result_of(found, rows, settings={"loss.margin": 0.7})
     search = dataclasses.replace(found.procedure, **changes)
     runs = tuple(dataclasses.replace(run, search=search) for run in result.runs)
-    [line] = [line for lines in lines_of(dataclasses.replace(result, runs=runs)).values() for line in lines]
+    [line] = [line for lines in lines_of(result._replace(runs=runs)).values() for line in lines]
     assert line.outcome == "not comparable"
     assert why in line.sentence
 

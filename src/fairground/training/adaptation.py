@@ -163,7 +163,8 @@ class Workbench:
 
     def _fill(self, wanted: Mapping[str, np.ndarray]) -> None:
         """Embed rows that were not embedded before, as those of an untrained network, when they are read."""
-        self.embed(wanted[PLAIN])
+        for rows in wanted.values():
+            self.embed(rows)
 
     def full_model(self, adapted: AdaptedModel) -> EmbeddingModel:
         """Return trunk and head as one network, from images or given features to embeddings."""
