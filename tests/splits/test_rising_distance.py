@@ -10,7 +10,7 @@ from fairground.contracts import ImageTable
 from fairground.errors import InputError
 from fairground.loading import FeatureRows
 from fairground.splits import OodmlCars196Split, RisingDistanceSplit
-from fairground.splits.rising_distance import class_distance, rising_sides
+from fairground.splits.rising_distance import class_distance, falling_sides, rising_sides
 
 
 def table_of(n_classes: int = 12, each: int = 4, d: int = 5) -> ImageTable:
@@ -62,12 +62,42 @@ def test_levels_rise_swap_first_and_remove_then() -> None:
     assert set(after[0]) == set(before[0]) - {before[0][int(np.argmax(left))]}
 
 
+def test_easier_levels_swap_the_other_way_while_the_distance_falls() -> None:
+    # By hand, centres 0.5 and 10.5: 0 and 11 are furthest from the other side, so they go first. After that, both
+    # places rest and 1 and 10 would make the first split again.
+    line = np.array([[0.0], [1.0], [10.0], [11.0]])
+    levels = list(falling_sides(line, np.array([0, 1]), np.array([2, 3]), 1))
+    assert [(set(train), set(test)) for train, test, _ in levels] == [({0, 1}, {2, 3}), ({3, 1}, {2, 0})]
+    assert [distance for *_, distance in levels] == pytest.approx([100.0, 1.0])
+    # Against a slow loop that keeps a list of who may not move.
+    means = np.random.default_rng(3).normal(size=(80, 3)) + np.repeat([[0.0], [1.0]], 40, axis=0)
+    sides, resting, slow = [list(range(40)), list(range(40, 80))], ([], []), []
+    while not slow or len(slow) < 2 or slow[-1] < slow[-2]:
+        slow.append(class_distance(means, *map(np.array, sides)))
+        centres = [means[side].mean(0) for side in sides]
+        places = []
+        for own in (0, 1):
+            away = [
+                np.linalg.norm(means[c] - centres[1 - own]) - np.linalg.norm(means[c] - centres[own])
+                for c in sides[own]
+            ]
+            places.append(max((place for place in range(40) if place not in resting[own][-30:]), key=away.__getitem__))
+            resting[own].append(places[-1])
+        (one, other), (left, right) = sides, places
+        one[left], other[right] = other[right], one[left]
+    found = [distance for *_, distance in falling_sides(means, np.arange(40), np.arange(40, 80), 1)]
+    assert len(found) > 3
+    assert found == pytest.approx(slow[:-1])
+
+
 def test_rows_follow_classes_and_the_distance_is_kept(tmp_path) -> None:
     table = table_of()
     plain, far = (RisingDistanceSplit(level=level, swaps=1).parts(table) for level in (0, 2))
     assert far.distance > plain.distance
     assert set(table.labels[plain.test]) == set(range(6, 12))
     assert set(table.labels[far.test]) != set(range(6, 12))
+    near = RisingDistanceSplit(level=-1, swaps=1).parts(table)
+    assert near.distance < plain.distance
     assert len(far.train) + len(far.validation) + len(far.test) == len(table.labels)
     np.savez(tmp_path / "features.npz", embeddings=table.images.take(np.arange(48)).numpy())
     again = RisingDistanceSplit(level=2, swaps=1, features=str(tmp_path / "features.npz")).parts(table)
@@ -79,6 +109,8 @@ def test_refusals(tmp_path) -> None:
     table = table_of()
     with pytest.raises(InputError, match=r"split.level of these classes must be at most \d+; got 99"):
         RisingDistanceSplit(level=99).parts(table)
+    with pytest.raises(InputError, match=r"split.level of these classes must be at least -?\d+; got -99"):
+        RisingDistanceSplit(level=-99).parts(table)
     np.savez(tmp_path / "few.npz", features=np.zeros((3, 2)))
     np.savez(tmp_path / "other.npz", rows=np.zeros((48, 2)))
     with pytest.raises(InputError, match=r"one row per image; got 3 rows for 48 images"):

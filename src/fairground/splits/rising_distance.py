@@ -7,6 +7,7 @@ Formula
                d(x, m1) - d(x, m2), each the first whose place was not among the last five swapped
     once swaps lower the distance, a level removes `swaps` classes of each side instead, each time the one whose removal
     raises the distance most, while half of the classes are left
+    a level below 0 is easier: it swaps in the reversed order, with thirty resting places, as long as the distance falls
 
 Paper
     Milbich, Roth, Sinha, Schmidt, Ghassemi and Ommer, "Characterizing Generalization under Out-Of-Distribution Shifts
@@ -28,18 +29,18 @@ from fairground.contracts.split import DataError, ImageTable, Split, SplitRows, 
 from fairground.records.arrays import array_names, read_arrays
 from fairground.splits._halves import class_halves, classes_by_draw
 
-#: places that were swapped last and rest
-RESTING = 5
+#: places that were swapped last and rest, on the way to harder and to easier splits
+RESTING, RESTING_IF_EASIER = 5, 30
 
 
 class RisingDistanceSplit(Split):
-    """`level` is how far along: 0 for plain halves, and each next one further.
+    """`level` is how far along: 0 for plain halves, each next one further, and -1, -2 ... each nearer.
 
     `features` is an .npz with `features` or `embeddings` of every row in order, as `fairground embed` writes it; data
     that are features need none. `validation` is the fraction of the training classes that validates.
     """
 
-    bounds = {"level": "[0, inf)", "swaps": "[1, inf)", "validation": "[0, 1)", "seed": "[0, inf)"}
+    bounds = {"level": "(-inf, inf)", "swaps": "[1, inf)", "validation": "[0, 1)", "seed": "[0, inf)"}
 
     def __init__(
         self, *, level: int = 0, swaps: int = 2, features: str = "", validation: float = 0.25, seed: int = 0
@@ -51,9 +52,10 @@ class RisingDistanceSplit(Split):
         seen, test = class_halves(table)
         sides = seen, np.unique(table.labels[test])
         means = _class_means(table, self.features)
-        levels = list(islice(rising_sides(means, *sides, self.swaps), self.level + 1))
-        refusal = f"split.level of these classes must be at most {len(levels) - 1}; got {self.level}"
-        require(len(levels) > self.level, refusal, DataError)
+        n, way = abs(self.level), falling_sides if self.level < 0 else rising_sides
+        levels = list(islice(way(means, *sides, self.swaps), n + 1))
+        limit = f"least {1 - len(levels)}" if self.level < 0 else f"most {len(levels) - 1}"
+        require(len(levels) > n, f"split.level of these classes must be at {limit}; got {self.level}", DataError)
         train, tested, distance = levels[-1]
         order = np.array(classes_by_draw(table, train, self.seed), np.int64)
         n_validation = round(self.validation * len(order))
@@ -75,18 +77,10 @@ def rising_sides(
     means: np.ndarray, train: np.ndarray, test: np.ndarray, swaps: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
     """Yield training classes, test classes and their distance, level by level."""
-    train, test, least = train.copy(), test.copy(), (len(train) + len(test)) // 4
-    distance, resting = class_distance(means, train, test), ([-1] * RESTING, [-1] * RESTING)
-    yield train.copy(), test.copy(), distance
-    while True:
-        before = train.copy(), test.copy()
-        _swap(means, train, test, swaps, resting)
-        further = class_distance(means, train, test)
-        if further <= distance:
-            break
-        distance = further
-        yield train.copy(), test.copy(), distance
-    train, test = before
+    least = (len(train) + len(test)) // 4
+    for level in _swapped_sides(means, train, test, swaps, RESTING):
+        train, test, _ = level
+        yield level
     while min(len(train), len(test)) - swaps >= max(2, least):
         for _ in range(swaps):
             train = np.delete(train, _furthest_without(means, train, test))
@@ -94,13 +88,34 @@ def rising_sides(
         yield train.copy(), test.copy(), class_distance(means, train, test)
 
 
+def falling_sides(
+    means: np.ndarray, train: np.ndarray, test: np.ndarray, swaps: int
+) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
+    """Yield the same of levels 0, -1, -2 ..., each easier."""
+    yield from _swapped_sides(means, train, test, swaps, RESTING_IF_EASIER, sign=-1)
+
+
+def _swapped_sides(
+    means: np.ndarray, train: np.ndarray, test: np.ndarray, swaps: int, n_resting: int, sign: int = 1
+) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
+    """Yield level 0 and the levels that swaps make, as long as each goes further in the direction of `sign`."""
+    train, test, resting = train.copy(), test.copy(), ([-1] * n_resting, [-1] * n_resting)
+    distance = class_distance(means, train, test)
+    while True:
+        yield train.copy(), test.copy(), distance
+        _swap(means, train, test, swaps, resting, sign)
+        before, distance = distance, class_distance(means, train, test)
+        if sign * distance <= sign * before:
+            return
+
+
 def _swap(
-    means: np.ndarray, train: np.ndarray, test: np.ndarray, swaps: int, resting: tuple[list[int], list[int]]
+    means: np.ndarray, train: np.ndarray, test: np.ndarray, swaps: int, resting: tuple[list[int], list[int]], sign: int
 ) -> None:
     """Exchange classes in place."""
     centres = means[train].mean(0), means[test].mean(0)
     sides = ((train, centres), (test, centres[::-1]))
-    orders = [np.argsort(_nearer(means[side], *both), kind="stable").tolist() for side, both in sides]
+    orders = [np.argsort(sign * _nearer(means[side], *both), kind="stable").tolist() for side, both in sides]
     for number in range(swaps):
         slots = []
         for order, rest in zip(orders, resting, strict=True):
