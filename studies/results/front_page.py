@@ -50,8 +50,8 @@ gains over the untrained network on that data. A claimed difference *holds*, *th
 difference* (the whole interval is within what matters), or the runs *cannot tell*. Intervals of means and
 correlations hold at once for one page at 95 %, intervals between methods for one table. This rule was written after
 the runs (each page says when the first one was); those of C20 and later were written before. Intervals speak of
-seeds or of losses, whichever the page names; only those of C20 and C21 cover other splits of classes. Each page has
-the deciding number, the table, a figure, the cost and the limits. All pages are made from `records/*.csv.gz` by
+seeds or of losses, whichever the page names; only those of C20, C21 and C23 cover other splits of classes. Each page
+has the deciding number, the table, a figure, the cost and the limits. All pages are made from `records/*.csv.gz` by
 `make results`, in seconds and without training.
 """
 #: what is said of fine-tuning while there is no page of it, and once there is one
@@ -67,7 +67,7 @@ CANNOT = """\
 - **Overlap.** The features come from weights trained on ImageNet-1k. 22 pictures of CUB are among its training
   pictures; six car categories, 15 fruits and most pet breeds are among its classes, so that pets say little about
   unseen classes.
-- **Other splits.** Except in C20 and C21, all runs of a data set share one split of classes; intervals speak of seeds.
+- **Other splits.** Except in C20, C21 and C23, all runs of a data set share one split of classes.
 """
 
 
