@@ -17,7 +17,6 @@ numbers are compared only if the runs have the spec of a study that makes the ro
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from operator import attrgetter
 from typing import Literal, NamedTuple
 
@@ -76,19 +75,15 @@ def compare_with_published(
 
 
 def rows_for(record: RunRecord) -> list[PublishedRow]:
-    loss, is_untrained, is_joined = record.setting("loss"), record.is_untrained, "ensemble" in record.spec
+    protocol, loss, is_joined = record.spec.get("protocol"), record.setting("loss"), "ensemble" in record.spec
     return [
         row
-        for row in _rows_of_protocol(record.spec.get("protocol"))
-        if (row.setting == "untrained" if is_untrained else row.loss == loss)
+        for row in published_rows()
+        if (row.setting == "untrained" if record.is_untrained else row.loss == loss)
+        and protocol in (row.protocol, ensemble_protocol(row.protocol))
         and is_joined == (row.setting == "concatenated")
         and expected_runs(row)
     ]
-
-
-@cache
-def _rows_of_protocol(protocol: str | None) -> list[PublishedRow]:
-    return [row for row in published_rows() if protocol in (row.protocol, ensemble_protocol(row.protocol))]
 
 
 def verdict_of(records: Sequence[RunRecord], row: PublishedRow) -> PublishedVerdict:
