@@ -67,11 +67,20 @@ def audit_in_detail(
         if parts == "train, test"
     )
     bits = np.empty((0, 4), np.uint64) if scans.bits is None else scans.bits[readable]
+    sizes, n = np.sort(sizes), len(sizes)
     findings = Audit(
         n_images=len(table.labels),
         n_classes=len(sizes),
         parts={name: (len(mine), len(np.unique(mine))) for name, mine in of_parts.items() if len(mine)},
-        class_sizes=_class_sizes(sizes),
+        class_sizes={
+            "smallest": int(sizes[0]),
+            "median": float(np.median(sizes)),
+            "largest": int(sizes[-1]),
+            "ratio": float(sizes[-1] / sizes[0]),
+            # 0 for equal classes, near 1 when one has nearly all images.
+            "gini": float((2 * np.arange(1, n + 1) - n - 1) @ sizes / (n * sizes.sum())),
+            "of_one_image": int((sizes == 1).sum()),
+        },
         image_sizes=_image_sizes(scans.sizes, readable),
         unreadable=len(scans.faults),
         unreadable_examples=tuple(list(scans.faults.values())[:_FAULTS]),
@@ -100,19 +109,6 @@ def _parts(table: ImageTable, split: ComponentSpec | None) -> tuple[bool, tuple[
     if table.official_test is not None:
         return False, names, np.where(table.official_test, 2, 0)
     return False, ("all",), np.zeros(len(table.labels), np.int64)
-
-
-def _class_sizes(sizes: np.ndarray) -> dict[str, float]:
-    """Return how unequal classes are; the Gini coefficient is 0 for equal ones and nears 1 when one has nearly all."""
-    sizes, n = np.sort(sizes), len(sizes)
-    return {
-        "smallest": int(sizes[0]),
-        "median": float(np.median(sizes)),
-        "largest": int(sizes[-1]),
-        "ratio": float(sizes[-1] / sizes[0]),
-        "gini": float((2 * np.arange(1, n + 1) - n - 1) @ sizes / (n * sizes.sum())),
-        "of_one_image": int((sizes == 1).sum()),
-    }
 
 
 def _image_sizes(sizes: np.ndarray | None, readable: np.ndarray) -> dict[str, int]:

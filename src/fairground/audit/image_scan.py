@@ -43,7 +43,12 @@ def scan_images(images: Images, progress: Progress = lambda *_: None) -> ImageSc
     def scan(row: int) -> None:
         try:
             # One byte is enough to keep numpy from cutting zeros off the end of a hash.
-            hashes[row] = _hash(images, row) + b"."
+            if isinstance(images, ImageFiles):
+                content = read_bytes(images.paths[row], error=DataError)
+                content += b"" if images.boxes is None else images.boxes[row].tobytes()
+            else:
+                content = np.ascontiguousarray(images.take(np.array([row]))[0].numpy()).tobytes()
+            hashes[row] = hashlib.blake2b(content, digest_size=15).digest() + b"."
             if images.is_picture:
                 picture, sizes[row] = shrunk_picture(images, row, _ENOUGH)
                 bits[row] = fingerprint_bits(picture)
@@ -56,15 +61,6 @@ def scan_images(images: Images, progress: Progress = lambda *_: None) -> ImageSc
         progress(end, n)
     seen = {"bits": bits, "sizes": sizes} if images.is_picture else {}
     return ImageScan(hashes=hashes, **seen, faults=dict(sorted(faults.items())))
-
-
-def _hash(images: Images, row: int) -> bytes:
-    if isinstance(images, ImageFiles):
-        content = read_bytes(images.paths[row], error=DataError)
-        content += b"" if images.boxes is None else images.boxes[row].tobytes()
-    else:
-        content = np.ascontiguousarray(images.take(np.array([row]))[0].numpy()).tobytes()
-    return hashlib.blake2b(content, digest_size=15).digest()
 
 
 def fingerprint_bits(image: Image.Image) -> np.ndarray:

@@ -47,7 +47,17 @@ def evaluate(
     if shots:
         require(split == "test", "--shots shows images of the test classes: add --split test")
         how: dict[str, Any] = {"shots": shots, "episodes": episodes, "steps": steps, "metrics": asked, "device": device}
-        return _episodes(home, records.resolve_run(home, run), how, is_quiet=quiet)
+        with counted("adapting", is_quiet=quiet) as tell:
+            found = training.few_shot_episodes(
+                home, records.resolve_run(home, run), **how, tell=partial(tell, "adapting")
+            )
+        lines = [f"{how['shots']} images of every test class shown, {len(found)} times; the others before and after"]
+        for metric in found[0].before:
+            before, after = ([getattr(one, side)[metric] for one in found] for side in ("before", "after"))
+            gain = comparison.t_interval([new - old for old, new in zip(before, after, strict=True)])
+            shown = [reporting.with_unit(metric, sum(side) / len(side)) for side in (before, after)]
+            lines.append(f"{metric}  {shown[0]} -> {shown[1]}  gain {reporting.show_interval(metric, gain)}")
+        return Answer([one._asdict() for one in found], lines)
     study = studies.find_begun(home, run)
     if study is not None:
         require(not ensemble or split == "test", "--ensemble joins models on the test classes: add --split test")
@@ -59,18 +69,6 @@ def evaluate(
         way = "" if rerank == "none" else rerank
         scores = training.evaluate_stored(home, name, split=split, metrics=asked, rerank=way, device=device)
     return Answer(scores, [f"{split} {name}  {reporting.with_unit(name, value)}" for name, value in scores.items()])
-
-
-def _episodes(home: Path, name: str, how: dict[str, Any], *, is_quiet: bool) -> Answer:
-    with counted("adapting", is_quiet=is_quiet) as tell:
-        found = training.few_shot_episodes(home, name, **how, tell=partial(tell, "adapting"))
-    lines = [f"{how['shots']} images of every test class shown, {len(found)} times; the others before and after"]
-    for metric in found[0].before:
-        before, after = ([getattr(one, side)[metric] for one in found] for side in ("before", "after"))
-        gain = comparison.t_interval([new - old for old, new in zip(before, after, strict=True)])
-        shown = [reporting.with_unit(metric, sum(side) / len(side)) for side in (before, after)]
-        lines.append(f"{metric}  {shown[0]} -> {shown[1]}  gain {reporting.show_interval(metric, gain)}")
-    return Answer([one._asdict() for one in found], lines)
 
 
 def _evaluate_study(

@@ -29,7 +29,14 @@ def reproduce(
 
     plan = find_plan(home, what)
     if plan is not None:
-        return _remade(plan)
+        from fairground.recommendation.recommendation import remake_model
+
+        name, (wanted, found) = plan.parent.name, remake_model(plan)
+        is_same = wanted == found
+        same = "the weights are bit-identical" if is_same else "the weights differ: another machine rounds otherwise"
+        line = f"recommendation {name} made again: {same} ({found[:16]})"
+        plain = {"name": name, "is_same": is_same, "weights_sha256": found}
+        return Answer(plain, [line], exit_code=0 if is_same else 1)
     spawn = options.executor_of(**executor)
     study = studies.find_begun(home, what)
     if study is None:
@@ -37,17 +44,6 @@ def reproduce(
     waves = f"study {study.name} adds seeds in waves (until_settled) and has no number of repeats"
     require(study.until_settled is None, f"{waves}: `fairground study resume {study.name}` goes on with it")
     return study_answer(replace(study, repeats=max(repeats, study.repeats)), spawn, home=home, quiet=quiet)
-
-
-def _remade(plan: Path) -> Answer:
-    from fairground.recommendation.recommendation import remake_model
-
-    name, (wanted, found) = plan.parent.name, remake_model(plan)
-    is_same = wanted == found
-    same = "the weights are bit-identical" if is_same else "the weights differ: another machine rounds otherwise"
-    line = f"recommendation {name} made again: {same} ({found[:16]})"
-    plain = {"name": name, "is_same": is_same, "weights_sha256": found}
-    return Answer(plain, [line], exit_code=0 if is_same else 1)
 
 
 def _repeated(name: str, n_repeats: int, spawn: options.Spawn, home: Path, *, quiet: bool) -> Answer:

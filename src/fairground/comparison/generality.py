@@ -66,12 +66,19 @@ def generality_of(
     model = compare_values.fit(runs, higher_is_better=higher_is_better)
     assert model is not None
     values = [table[name] for name in model.names]
-    covariance = _covariance(values, w)
+    means = np.array([np.mean(list(by.values()), axis=0) for by in values])
+    deviations = (means - (means @ w)[:, None]) * w
+    covariance = np.asarray(len(w) / (len(w) - 1) * deviations @ deviations.T)
     own, (a, b) = np.diag(covariance), model.layout.pairs
     squares, of_seeds = np.maximum(0.0, own[a] + own[b] - 2 * covariance[a, b]), model.pair_errors**2
     rest = np.minimum(_rest(values, w), np.minimum(squares, of_seeds))
     left = np.divide(squares - rest, squares, out=np.zeros_like(squares), where=squares > 0)
-    errors, nothing = _errors(covariance, n_classes), np.zeros((DRAWS, len(values)))
+    random = np.random.default_rng(17)
+    sizes, vectors = np.linalg.eigh(covariance)
+    z = random.standard_normal((DRAWS, len(sizes))) / np.sqrt(
+        random.chisquare(n_classes - 1, (DRAWS, 1)) / (n_classes - 1)
+    )
+    errors, nothing = np.asarray((z * np.sqrt(np.maximum(sizes, 0.0))) @ vectors.T), np.zeros((DRAWS, len(values)))
     over_classes = _findings(model, squares, errors, np.ones_like(squares), (nothing, nothing), level)
     both = of_seeds + squares - rest
     over_both = _findings(model, both, errors, left, (model.errors, model.mean_errors), level)
@@ -91,20 +98,6 @@ def generality_of(
     return Generality(
         seeds=seeds, classes=over("classes", over_classes), both=over("both", over_both), n_classes=n_classes
     )
-
-
-def _covariance(values: Sequence[Mapping[Any, Array]], weights: Array) -> Array:
-    means = np.array([np.mean(list(by.values()), axis=0) for by in values])
-    deviations = (means - (means @ weights)[:, None]) * weights
-    return np.asarray(len(weights) / (len(weights) - 1) * deviations @ deviations.T)
-
-
-def _errors(covariance: Array, n: int) -> Array:
-    """Return errors of means that come from the choice of n classes, (draws, methods)."""
-    random = np.random.default_rng(17)
-    sizes, vectors = np.linalg.eigh(covariance)
-    z = random.standard_normal((DRAWS, len(sizes))) / np.sqrt(random.chisquare(n - 1, (DRAWS, 1)) / (n - 1))
-    return np.asarray((z * np.sqrt(np.maximum(sizes, 0.0))) @ vectors.T)
 
 
 def _rest(values: Sequence[Mapping[Any, Array]], weights: Array) -> Array:

@@ -55,7 +55,12 @@ class FeaturesDataset(Dataset):
         path = Path(self.path).expanduser()
         require(path.exists(), f"features.path: there is no file '{path}'", DataError)
         if path.suffix.lower() == ".npz":
-            columns = _from_archive(path)
+            names = array_names(path)
+            features, labels = _one_of(path, names, _FEATURES), _one_of(path, names, _LABELS)
+            optional = [name for name in _OPTIONAL if name in names]
+            columns = {_own_name(name): array for name, array in read_arrays(path, [labels, *optional]).items()}
+            mapped = map_array(path, features)
+            columns["features"] = read_arrays(path, [features])[features] if mapped is None else mapped
         elif path.suffix.lower() == ".npy":
             columns = {"features": map_npy(path), "labels": map_npy(Path(self.labels).expanduser())}
         else:
@@ -107,16 +112,6 @@ def _classes(labels: np.ndarray, names: np.ndarray | None, origin: str) -> tuple
         return labels.astype(np.int64), tuple(str(name) for name in names.tolist())
     found, numbers = np.unique(labels, return_inverse=True)
     return numbers.astype(np.int64), tuple(str(name) for name in found.tolist())
-
-
-def _from_archive(path: Path) -> dict[str, np.ndarray]:
-    names = array_names(path)
-    features, labels = _one_of(path, names, _FEATURES), _one_of(path, names, _LABELS)
-    optional = [name for name in _OPTIONAL if name in names]
-    columns = {_own_name(name): array for name, array in read_arrays(path, [labels, *optional]).items()}
-    mapped = map_array(path, features)
-    columns["features"] = read_arrays(path, [features])[features] if mapped is None else mapped
-    return columns
 
 
 def _from_parquet(path: Path) -> dict[str, np.ndarray]:

@@ -56,7 +56,16 @@ class SyntheticDataset(Dataset):
         n_seen = (self.n_classes + 1) // 2
         sizes = [*self._sizes(n_seen), *self._sizes(self.n_classes - n_seen)]
         labels = torch.arange(self.n_classes).repeat_interleave(torch.tensor(sizes))
-        images = self._moved(self._patterns(generator), labels, generator)
+        side = self.size + 2 * self.shift
+        coarse = torch.randn((self.n_classes, self.channels, 5, 5), generator=generator)
+        smooth = torch.nn.functional.interpolate(coarse, size=(side, side), mode="bicubic", align_corners=True)
+        deviation, mean = torch.std_mean(smooth, dim=(1, 2, 3), keepdim=True)
+        corners = torch.randint(0, 2 * self.shift + 1, (2, len(labels), 1), generator=generator)
+        rows, columns = corners + torch.arange(self.size)
+        channels = torch.arange(self.channels).view(1, -1, 1, 1)
+        images = ((smooth - mean) / deviation)[
+            labels.view(-1, 1, 1, 1), channels, rows[:, None, :, None], columns[:, None, None, :]
+        ]
         images += self.noise * torch.randn(images.shape, generator=generator)
         pixels = (128 + 64 * images).round().clamp(0, 255).to(torch.uint8)
         return ImageTable(
@@ -72,18 +81,3 @@ class SyntheticDataset(Dataset):
         sizes = np.maximum(np.round(self.per_class * self.imbalance**-steps), 1).astype(int)
         sizes[n - self.lone_classes :] = 1
         return [int(size) for size in sizes]
-
-    def _patterns(self, generator: torch.Generator) -> torch.Tensor:
-        """One pattern a class (n_classes, c, s, s) with room to move, mean 0 and deviation 1 each."""
-        side = self.size + 2 * self.shift
-        coarse = torch.randn((self.n_classes, self.channels, 5, 5), generator=generator)
-        smooth = torch.nn.functional.interpolate(coarse, size=(side, side), mode="bicubic", align_corners=True)
-        deviation, mean = torch.std_mean(smooth, dim=(1, 2, 3), keepdim=True)
-        return (smooth - mean) / deviation
-
-    def _moved(self, patterns: torch.Tensor, labels: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-        """The pattern of each label (n, c, size, size), seen through a window at a random place."""
-        corners = torch.randint(0, 2 * self.shift + 1, (2, len(labels), 1), generator=generator)
-        rows, columns = corners + torch.arange(self.size)
-        channels = torch.arange(self.channels).view(1, -1, 1, 1)
-        return patterns[labels.view(-1, 1, 1, 1), channels, rows[:, None, :, None], columns[:, None, None, :]]

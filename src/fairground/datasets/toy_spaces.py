@@ -52,7 +52,8 @@ class ToySpacesDataset(Dataset):
         points, names = [], []
         for copy in _COPIES:
             for label, pieces in zip("AB", _SPACES[self.space], strict=True):
-                points.append(self._class_points(random, pieces))
+                corners = np.array(pieces)[np.arange(self.per_class) % len(pieces)]
+                points.append(np.asarray(corners[:, :2] + random.random((self.per_class, 2)) * corners[:, 2:]))
                 names.append(f"{copy} {label}")
         labels = np.repeat(np.arange(len(points)), self.per_class)
         parts = np.repeat(np.array(_COPIES), 2 * self.per_class)
@@ -63,8 +64,3 @@ class ToySpacesDataset(Dataset):
             official_test=parts == "test",
             listed_parts=parts,
         )
-
-    def _class_points(self, random: np.random.Generator, pieces: tuple[_Piece, ...]) -> np.ndarray:
-        """Return the points (per_class, 2) of one class, dealt out to its pieces in turn."""
-        corners = np.array(pieces)[np.arange(self.per_class) % len(pieces)]
-        return np.asarray(corners[:, :2] + random.random((self.per_class, 2)) * corners[:, 2:])

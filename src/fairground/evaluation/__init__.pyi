@@ -48,7 +48,6 @@ from fairground.evaluation.metric_scores import REQUIRED
 from fairground.evaluation.metric_scores import ViewSettings
 from fairground.evaluation.metric_scores import analyse
 from fairground.evaluation.metric_scores import concatenate
-from fairground.evaluation.metric_scores import counted_queries
 from fairground.evaluation.metric_scores import evaluate
 from fairground.evaluation.metric_scores import evaluate_ensemble
 from fairground.evaluation.metric_scores import evaluate_in_detail
@@ -154,7 +153,6 @@ __all__ = [
     "cannot_write",
     "coded",
     "concatenate",
-    "counted_queries",
     "embed_blocks",
     "evaluate",
     "evaluate_ensemble",

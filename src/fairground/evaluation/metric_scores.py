@@ -153,7 +153,12 @@ def evaluate_in_detail(
         require(bool(again), f"rerank={way} changes lists of neighbours, and no metric asked for looks at them")
         chosen |= again
     values = {name: np.zeros(view.n_queries) for name, metric in chosen.items() if isinstance(metric, RankingMetric)}
-    is_counted = counted_queries(view, lone, is_ranked=bool(values))
+    require(lone in ("drop", "zero"), f"lone must be 'drop' or 'zero'; got '{lone}'")
+    is_counted = np.ones(view.n_queries, bool)
+    if lone == "drop":
+        is_counted[view.relevance.query_order] = view.relevance.n_relevant > 0
+    why = "every class has a single image, or all its pairs are left out; give classes two images at least"
+    require(not values or bool(is_counted.any()), f"no query has anything to find: {why}", DataError)
     ranked = {name: cast(RankingMetric, chosen[name]) for name in values}
     by_list: dict[tuple[str, EmbeddingView], list[str]] = {}
     for name, metric in ranked.items():
@@ -183,17 +188,6 @@ def evaluate_in_detail(
         is_counted=is_counted,
         intervals=intervals,
     )
-
-
-def counted_queries(view: EmbeddingView, lone: Lone, *, is_ranked: bool) -> np.ndarray:
-    """Return which queries (n,) enter the means; refuse rankings of which none does."""
-    require(lone in ("drop", "zero"), f"lone must be 'drop' or 'zero'; got '{lone}'")
-    is_counted = np.ones(view.n_queries, bool)
-    if lone == "drop":
-        is_counted[view.relevance.query_order] = view.relevance.n_relevant > 0
-    why = "every class has a single image, or all its pairs are left out; give classes two images at least"
-    require(not is_ranked or bool(is_counted.any()), f"no query has anything to find: {why}", DataError)
-    return is_counted
 
 
 def _class_means(

@@ -30,13 +30,6 @@ class PairsByClass:
         require(view.references is None, "opis compares the pairs of one set: it takes no references")
         self._view, self._classes = view, view.row_classes
         self._groups = np.arange(view.n_rows) if view.groups is None else view.groups[1]
-        self._count()
-        is_enough = bool((self.n_genuine > 0).any() and (self.n_impostors > 0).any())
-        require(is_enough, "opis needs two classes, and two rows of one of them", DataError)
-        self._found: dict[tuple[float, float, int], tuple[np.ndarray, np.ndarray]] = {}
-
-    def _count(self) -> None:
-        """Count the genuine and the impostor pairs of every class; pairs of one group are left out."""
         sizes, groups = np.bincount(self._classes), np.bincount(self._groups)
         cells, shared = np.unique(self._classes * len(groups) + self._groups, return_counts=True)
         own, group = cells // len(groups), cells % len(groups)
@@ -44,6 +37,9 @@ class PairsByClass:
         self.n_genuine = sizes * (sizes - 1) / 2 - left_out
         left_out = np.bincount(own, shared * (groups[group] - shared), len(sizes))
         self.n_impostors = sizes * (len(self._classes) - sizes) - left_out
+        is_enough = bool((self.n_genuine > 0).any() and (self.n_impostors > 0).any())
+        require(is_enough, "opis needs two classes, and two rows of one of them", DataError)
+        self._found: dict[tuple[float, float, int], tuple[np.ndarray, np.ndarray]] = {}
 
     def shares(self, low_far: float, high_far: float, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return what `PairShares` says, computed once."""

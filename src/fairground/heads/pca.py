@@ -37,11 +37,8 @@ class PcaHead(AffineHead):
 
     def start_from(self, found: PrincipalAxes) -> None:
         bound = f"below the number of training images, {found.n}, for {found.n} points have no more axes"
-        advice = f"Say head.embedding_dim={_largest_power_below(found.n)}"
+        largest_power = 1 << max(0, max(1, found.n - 1).bit_length() - 1)
+        advice = f"Say head.embedding_dim={largest_power}"
         refusal = f"pca.embedding_dim must be {bound}; got {self.embedding_dim}. {advice}"
         require(self.embedding_dim < found.n, refusal)
         self.start_at(*found.projection(self.embedding_dim))
-
-
-def _largest_power_below(n: int) -> int:
-    return 1 << max(0, (max(1, n - 1)).bit_length() - 1)

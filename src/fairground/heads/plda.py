@@ -50,7 +50,11 @@ class PldaHead(AffineHead):
     def start_from(self, found: ClassScatter) -> None:
         weight = self._projection(found)
         if self.embedding_dim < len(weight):
-            weight = _first_axes(weight, found.total, self.embedding_dim)
+            _, vectors = torch.linalg.eigh(weight @ found.total @ weight.T)
+            axes = vectors.T.flip(0)[: self.embedding_dim]
+            # An axis has no direction of its own: let its largest entry be positive, so that all machines agree.
+            signs = axes.gather(1, axes.abs().argmax(1, keepdim=True)).sign()
+            weight = (axes * signs) @ weight
         weight = weight * (len(weight) / weight.square().sum()).sqrt()
         self.start_at(weight, -(weight @ found.mean))
 
@@ -77,12 +81,3 @@ class PldaHead(AffineHead):
 
 def _weight(between: torch.Tensor) -> torch.Tensor:
     return (between / (2 * between + 1)).sqrt()
-
-
-def _first_axes(weight: torch.Tensor, total: torch.Tensor, dim: int) -> torch.Tensor:
-    """Return the first principal axes of what a projection makes of points of this covariance."""
-    _, vectors = torch.linalg.eigh(weight @ total @ weight.T)
-    axes = vectors.T.flip(0)[:dim]
-    # An axis has no direction of its own: let its largest entry be positive, so that all machines agree.
-    signs = axes.gather(1, axes.abs().argmax(1, keepdim=True)).sign()
-    return (axes * signs) @ weight

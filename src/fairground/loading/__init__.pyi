@@ -98,7 +98,6 @@ from fairground.loading.transform_steps import cut
 from fairground.loading.transform_steps import gray
 from fairground.loading.transform_steps import jitter
 from fairground.loading.transform_steps import jitter_draws
-from fairground.loading.transform_steps import lose_colour
 from fairground.loading.transform_steps import mirror
 from fairground.loading.transform_steps import random_boxes
 from fairground.loading.transform_steps import random_flips
@@ -175,7 +174,6 @@ __all__ = [
     "jitter",
     "jitter_draws",
     "list_caches",
-    "lose_colour",
     "mirror",
     "n_threads",
     "nearest",

@@ -99,7 +99,14 @@ def _place(archive: Archive, source: str, work: Path, into: Path, tell: Tell) ->
         if not archive.n_bytes or _size(file) != archive.n_bytes:
             _fetch(archive, source, file, tell)
     try:
-        _verify(archive, file)
+        with open_file(file, error=DataError) as content:
+            n_bytes = file.stat().st_size
+            is_whole = archive.n_bytes in (0, n_bytes)
+            wrong = f"{file.name} is not the published {archive.file}: it has"
+            require(is_whole, f"{wrong} {n_bytes:,} bytes, not {archive.n_bytes:,}", DataError)
+            kind, wanted = ("SHA-256", archive.sha256) if archive.sha256 else ("MD5", archive.md5)
+            found = hashlib.file_digest(content, kind.replace("-", "").lower()).hexdigest() if wanted else ""
+            require(found == wanted, f"{wrong} the {kind} {found}, not {wanted}", DataError)
         _unpack(archive, file, into, tell)
     except DataError as error:
         if not is_fetched:
@@ -143,17 +150,6 @@ def _fetch(archive: Archive, address: str, part: Path, tell: Tell) -> None:
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
-
-
-def _verify(archive: Archive, file: Path) -> None:
-    with open_file(file, error=DataError) as content:
-        n_bytes = file.stat().st_size
-        is_whole = archive.n_bytes in (0, n_bytes)
-        wrong = f"{file.name} is not the published {archive.file}: it has"
-        require(is_whole, f"{wrong} {n_bytes:,} bytes, not {archive.n_bytes:,}", DataError)
-        kind, wanted = ("SHA-256", archive.sha256) if archive.sha256 else ("MD5", archive.md5)
-        found = hashlib.file_digest(content, kind.replace("-", "").lower()).hexdigest() if wanted else ""
-        require(found == wanted, f"{wrong} the {kind} {found}, not {wanted}", DataError)
 
 
 def _unpack(archive: Archive, file: Path, into: Path, tell: Tell) -> None:

@@ -202,12 +202,6 @@ def mirror(images: torch.Tensor, is_chosen: torch.Tensor) -> torch.Tensor:
     return images.index_copy_(0, chosen, images[chosen].flip(3))
 
 
-def lose_colour(images: torch.Tensor, is_chosen: torch.Tensor) -> torch.Tensor:
-    """Return RGB images, the chosen ones (n,) turned gray; those given may be changed."""
-    chosen = is_chosen.nonzero().squeeze(1).to(images.device)
-    return images.index_copy_(0, chosen, gray(images[chosen]).to(torch.uint8).expand(-1, 3, -1, -1))
-
-
 class PhotographTransform(PlannedTransform):
     """Trains on random crops and evaluates the middle square of each image after its shorter side was resized.
 
@@ -243,7 +237,8 @@ class PhotographTransform(PlannedTransform):
             crops = images.crops(rows[part], boxes[part], self.side, shorter_side=self.resized)
             pixels = to_device(crops, device)
             if is_gray is not None:
-                pixels = lose_colour(pixels, is_gray[part])
+                chosen = is_gray[part].nonzero().squeeze(1).to(pixels.device)
+                pixels = pixels.index_copy_(0, chosen, gray(pixels[chosen]).to(torch.uint8).expand(-1, 3, -1, -1))
             if changes is not None:
                 pixels = jitter(pixels, self.colours, changes[:, part])
             return self.preprocessing.apply(mirror(pixels, is_flipped[part]))

@@ -58,7 +58,9 @@ class HistLoss(Loss):
         loss = mean_cross_entropy(-self.tau * squares, labels)
         if self.hypergraph_weight == 0 or len(x) == 0:
             return loss
-        spread = self._propagation(self.memberships(squares, labels))
+        members = self.memberships(squares, labels)
+        by_row = members * members.sum(1, keepdim=True).rsqrt()
+        spread = (by_row / members.sum(0).clamp_min(1)) @ by_row.T
         hidden = spread @ nn.functional.linear(x, *(value.to(x.dtype) for value in self.first.parameters()))
         centred = hidden - hidden.mean(0)
         hidden = centred * (centred.square().mean(0) + EPSILON).rsqrt() * self.scale + self.shift
@@ -77,8 +79,3 @@ class HistLoss(Loss):
         """Return H (n, n_classes), 0 for the classes that are not in the batch."""
         is_own = labels.unsqueeze(1) == torch.arange(squares.shape[1], device=labels.device)
         return torch.where(is_own, 1, (-self.alpha * squares).exp()) * is_own.any(0)
-
-    def _propagation(self, members: Tensor) -> Tensor:
-        """Return G (n, n)."""
-        by_row = members * members.sum(1, keepdim=True).rsqrt()
-        return (by_row / members.sum(0).clamp_min(1)) @ by_row.T

@@ -62,7 +62,12 @@ class MultiSimilarityLoss(Loss):
             s = rows_of(z, rows) @ z.T
             pairs = pair_weights(embeddings, labels, tuples, rows=rows)
             if self.epsilon is not None:
-                pairs = self._mine(s, pairs, self.epsilon, labels, rows)
+                positive, negative = pairs
+                if self.self_positive_bug:
+                    positive = positive + own_places(labels, rows)
+                hardest = where(negative > 0, s, -inf).amax(1, keepdim=True)
+                weakest = where(positive > 0, s, inf).amin(1, keepdim=True)
+                pairs = PairWeights(positive * (s - self.epsilon < hardest), negative * (s + self.epsilon > weakest))
             of_positives = weighted_logsumexp(-self.alpha * (s - self.base), pairs.positive)
             of_negatives = weighted_logsumexp(self.beta * (s - self.base), pairs.negative)
             terms = softplus(of_positives) / self.alpha + softplus(of_negatives) / self.beta
@@ -73,15 +78,6 @@ class MultiSimilarityLoss(Loss):
             return stack([terms.sum(), count.to(terms.dtype)])
 
         return mean_of_parts(sum_over_rows(parts, len(z), len(z)))
-
-    def _mine(self, s: Tensor, pairs: PairWeights, epsilon: float, labels: Tensor, rows: slice) -> PairWeights:
-        """Return the pairs that are hard against the anchor's hardest of the other kind."""
-        positive, negative = pairs
-        if self.self_positive_bug:
-            positive = positive + own_places(labels, rows)
-        hardest = where(negative > 0, s, -inf).amax(1, keepdim=True)
-        weakest = where(positive > 0, s, inf).amin(1, keepdim=True)
-        return PairWeights(positive * (s - epsilon < hardest), negative * (s + epsilon > weakest))
 
     def known_bugs(self) -> tuple[str, ...]:
         bug = "multi_similarity.self_positive_bug: an anchor is mined as its own positive (as PML before 0.9.88 did)"

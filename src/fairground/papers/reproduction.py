@@ -142,7 +142,12 @@ def _compared(mean: Interval, row: PublishedRow) -> tuple[Interval, Interval, st
     if published is not None:
         theirs = f"published {_show(published, row)} over {published.n}"
         return mean, published, f"ours {_show(mean, row)} over {mean.n} repeats, {theirs}"
-    ours, printed = _next_run(mean, row), _rounded(row)
+    # The prediction interval of one more run like ours; untrained networks scatter little.
+    least = UNTRAINED if row.setting == "untrained" else None
+    half = least if mean.half_width is None else max(mean.half_width * math.sqrt(mean.n + 1), least or 0.0)
+    digits = len(row.printed.partition(" ")[0].partition(".")[2]) if row.corrected is None else 2
+    ours = mean if half is None else _around(mean.mean, half, mean.n)
+    printed = _around(row.right_value / row.scale, 0.5 * 10.0**-digits / row.scale, 1)
     theirs = f"the paper prints {row.scale * printed.mean:g} ({why})"
     return ours, printed, f"one more run of ours would be {_show(ours, row)}, {theirs}"
 
@@ -163,18 +168,6 @@ def published_interval(row: PublishedRow) -> tuple[Interval | None, str]:
 
         half *= float(stdtrit(spread.n - 1, (1 + LEVEL) / 2)) / math.sqrt(spread.n - 1)
     return _around(row.right_value / row.scale, half, spread.n), ""
-
-
-def _next_run(mean: Interval, row: PublishedRow) -> Interval:
-    """Return the prediction interval of one more run like ours; untrained networks scatter little."""
-    least = UNTRAINED if row.setting == "untrained" else None
-    half = least if mean.half_width is None else max(mean.half_width * math.sqrt(mean.n + 1), least or 0.0)
-    return mean if half is None else _around(mean.mean, half, mean.n)
-
-
-def _rounded(row: PublishedRow) -> Interval:
-    digits = len(row.printed.partition(" ")[0].partition(".")[2]) if row.corrected is None else 2
-    return _around(row.right_value / row.scale, 0.5 * 10.0**-digits / row.scale, 1)
 
 
 def _around(mean: float, half: float, n: int) -> Interval:

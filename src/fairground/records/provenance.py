@@ -47,10 +47,18 @@ class Clock:
     def finish(self, **known: Any) -> Provenance:
         """Return the provenance of the run; `known` are the fields that only the run knows: data, split, device."""
         model = known.get("device_details", {}).get("model")
+        named = (line.partition(":") for line in _text(Path("/proc/cpuinfo")).splitlines())
+        models = (" ".join(value.split()) for key, _, value in named if key.strip() == "model name")
+        processor = next(models, platform.processor() or "unknown processor")
+        try:
+            memory = f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"
+        except (AttributeError, OSError, ValueError):
+            memory = "unknown memory"
         return Provenance(
             fairground=code_version(),
             packages=_package_versions(),
-            hardware=_hardware() + (f", {model}" if model else ""),
+            hardware=f"{platform.system()} {platform.machine()}, {processor}, {os.cpu_count() or 1} cores, {memory}"
+            + (f", {model}" if model else ""),
             started=self.started,
             wall_seconds=round(self.seconds(), 3),
             cpu_seconds=round(self.cpu_seconds(), 3),
@@ -67,17 +75,6 @@ def _package_versions() -> dict[str, str]:
         with suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)
     return versions
-
-
-def _hardware() -> str:
-    named = (line.partition(":") for line in _text(Path("/proc/cpuinfo")).splitlines())
-    models = (" ".join(value.split()) for key, _, value in named if key.strip() == "model name")
-    processor = next(models, platform.processor() or "unknown processor")
-    try:
-        memory = f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"
-    except (AttributeError, OSError, ValueError):
-        memory = "unknown memory"
-    return f"{platform.system()} {platform.machine()}, {processor}, {os.cpu_count() or 1} cores, {memory}"
 
 
 def code_version() -> str:

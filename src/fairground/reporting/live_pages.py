@@ -63,6 +63,9 @@ def run_card(run: RunRecord | RunInProgress) -> dict[str, Any]:
     epoch, n_epochs = rows[-1].epoch if rows else 0, int(flat.get("training.epochs", "0"))
     is_going = state == "running" and epoch > 0
     parts = [flat[part] for part in ("miner", "regulariser") if flat.get(part, "none") != "none"]
+    low, high = min(curve.values(), default=0), max(curve.values(), default=0)
+    width, height = _WIDTH - 2 * _EDGE, _HEIGHT - 2 * _EDGE
+    heights = [height / 2 if high == low else height * (y - low) / (high - low) for y in curve.values()]
     return {
         "name": run.name,
         "label": " + ".join([flat.get("loss", "?"), *parts]),
@@ -82,16 +85,11 @@ def run_card(run: RunRecord | RunInProgress) -> dict[str, Any]:
         "seconds": seconds,
         "seconds_left": seconds / epoch * max(0, n_epochs - epoch) if is_going else None,
         "span": (show(metric, min(values)), show(metric, max(values))) if values else None,
-        "places": _places(curve, max(n_epochs, epoch, 1)),
+        "places": [
+            (_EDGE + width * x / max(n_epochs, epoch, 1), _HEIGHT - _EDGE - y)
+            for x, y in zip(curve, heights, strict=True)
+        ],
     }
-
-
-def _places(curve: Mapping[int, float], last: int) -> list[tuple[float, float]]:
-    """Return the points of the SVG line of a curve; its full width is the `last` epoch planned."""
-    low, high = min(curve.values(), default=0), max(curve.values(), default=0)
-    width, height = _WIDTH - 2 * _EDGE, _HEIGHT - 2 * _EDGE
-    heights = [height / 2 if high == low else height * (y - low) / (high - low) for y in curve.values()]
-    return [(_EDGE + width * x / last, _HEIGHT - _EDGE - y) for x, y in zip(curve, heights, strict=True)]
 
 
 def study_card(study: StudySpec, home: Path) -> dict[str, Any]:

@@ -42,6 +42,13 @@ def page_text(
         galleries, n_left_out = _run_galleries(sections, runs)
         over = _over_sections(sections)
     rows = [row for section in sections for row in section["table"].rows]
+    every: dict[tuple[str, str], None] = {}
+    for origin in (record.provenance for record in runs.records if not record.is_imported):
+        code = {"fairground": origin.fairground, **origin.packages}
+        where = {"machine": origin.hardware, "device": origin.device_text, "threads per run": str(origin.threads)}
+        prints = {"data fingerprint": origin.data_fingerprint, "split fingerprint": origin.split_fingerprint}
+        every |= dict.fromkeys([*code.items(), *where.items(), *prints.items()])
+    found = grouped((key, shorten(value, 120)) for key, value in every if value)
     return render(
         "page.html",
         title=runs.title or f"{len(runs.records)} runs",
@@ -57,7 +64,7 @@ def page_text(
         over=over,
         over_figures=[(figure, figure.svg("over")) for figure in (() if over is None else over.figures)],
         counts=_counts(runs.records, rows, sections[0]["noun"]),
-        versions=_versions(runs.records),
+        versions={key: " / ".join(dict.fromkeys(values)) for key, values in found.items()},
     )
 
 
@@ -208,14 +215,3 @@ def _counts(records: Sequence[RunRecord], rows: Sequence[Method], noun: str) -> 
         f"seed{'' if seeds == [1] else 's'} per {noun}": " to ".join(map(str, {seeds[0]: 0, seeds[-1]: 0})),
         work: duration(sum(record.provenance.wall_seconds for record in trained)),
     }
-
-
-def _versions(records: Sequence[RunRecord]) -> dict[str, str]:
-    every: dict[tuple[str, str], None] = {}
-    for origin in (record.provenance for record in records if not record.is_imported):
-        code = {"fairground": origin.fairground, **origin.packages}
-        where = {"machine": origin.hardware, "device": origin.device_text, "threads per run": str(origin.threads)}
-        prints = {"data fingerprint": origin.data_fingerprint, "split fingerprint": origin.split_fingerprint}
-        every |= dict.fromkeys([*code.items(), *where.items(), *prints.items()])
-    found = grouped((key, shorten(value, 120)) for key, value in every if value)
-    return {key: " / ".join(dict.fromkeys(values)) for key, values in found.items()}

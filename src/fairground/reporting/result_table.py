@@ -78,7 +78,9 @@ class ResultTable:
         """
         kept = tuple(records)
         methods = methods_of([record for record in kept if not record.is_imported], names)
-        imported = _imported_methods(kept)
+        ours = {data_name(record.spec.get("data")) for record in kept if not record.is_imported}
+        found = [r for r in kept if r.is_imported and (not ours or data_name(r.spec.get("data")) in ours)]
+        imported = methods_of(found, {r.method: f"{flatten(r.spec)['imported.method']} (imported)" for r in found})
         shown = methods or imported
         is_opened = any(one == "test" for method in shown for _, one in method.scored)
         split: SplitName = "test" if is_opened else "validation"
@@ -186,13 +188,6 @@ class ResultTable:
     @property
     def has_marks(self) -> bool:
         return any(cell.mark for row in self.rows for cell in row.cells.values())
-
-
-def _imported_methods(records: Sequence[RunRecord]) -> list[Method]:
-    """Return the methods that were imported, of the data sets that our own runs are on if there are any."""
-    ours = {data_name(record.spec.get("data")) for record in records if not record.is_imported}
-    found = [r for r in records if r.is_imported and (not ours or data_name(r.spec.get("data")) in ours)]
-    return methods_of(found, {r.method: f"{flatten(r.spec)['imported.method']} (imported)" for r in found})
 
 
 def _selected_by(methods: Sequence[Method], metrics: Sequence[str]) -> str:

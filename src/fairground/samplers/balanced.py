@@ -45,14 +45,6 @@ class BalancedSampler(ClassSampler):
     def plan(self, generator: torch.Generator) -> torch.Tensor:
         if self._order is None:
             self.start_epoch(generator)
-        groups = torch.cat([self._left_over, self._next_round(generator)])
-        self._round += 1
-        n_planned = len(groups) // self._n_slots
-        self._left_over = groups[n_planned * self._n_slots :]
-        return groups[: n_planned * self._n_slots].reshape(n_planned, -1)
-
-    def _next_round(self, generator: torch.Generator) -> torch.Tensor:
-        """Return `per_class` rows of every class, those of classes not left over first."""
         assert self._order is not None
         classes = torch.randperm(self._classes.n_classes, generator=generator, device=generator.device)
         if len(self._left_over) > 0:
@@ -60,7 +52,11 @@ class BalancedSampler(ClassSampler):
             classes = torch.cat([classes[~is_left_over], classes[is_left_over]])
         turns = self._round * self._per_class + torch.arange(self._per_class, device=generator.device)
         places = turns % self._classes.sizes[classes].unsqueeze(1)
-        return self._order[self._classes.starts[classes].unsqueeze(1) + places]
+        groups = torch.cat([self._left_over, self._order[self._classes.starts[classes].unsqueeze(1) + places]])
+        self._round += 1
+        n_planned = len(groups) // self._n_slots
+        self._left_over = groups[n_planned * self._n_slots :]
+        return groups[: n_planned * self._n_slots].reshape(n_planned, -1)
 
     def state_dict(self) -> dict[str, torch.Tensor]:
         state = super().state_dict()

@@ -62,7 +62,12 @@ class DistanceDistributionSampler(EmbeddedSampler):
         histograms = distance_histograms(points, drawn.batches, self._n_bins)
         costs = wasserstein(histograms.parts, histograms.whole, histograms.width)
         if self._cost == "roth_code":
-            costs = _roth_costs(histograms, points, drawn.batches)
+            parts = points[drawn.batches]
+            means = torch.linalg.vector_norm(parts.mean(1) - points.mean(0), dim=1)
+            deviations = torch.linalg.vector_norm(parts.std(1, correction=0) - points.std(0, correction=0), dim=1)
+            heights = (histograms.parts.sort(1).values - histograms.whole.sort().values).abs().mean(1)
+            # 75 * 2 * W1 between the heights of the histograms, taken as samples.
+            costs = torch.as_tensor(means + deviations + 150 * heights)
         # A candidate of nothing but repeats has no distances at all.
         costs = costs.masked_fill(histograms.parts.sum(1) == 0, torch.inf)
         return drawn.rows[drawn.batches[costs.argmin()]]
@@ -71,15 +76,6 @@ class DistanceDistributionSampler(EmbeddedSampler):
         if self._cost != "roth_code":
             return ()
         return ("sampler.cost = 'roth_code': permuted histograms cost nothing, heights are taken for samples (E43)",)
-
-
-def _roth_costs(histograms: DistanceHistograms, points: torch.Tensor, batches: torch.Tensor) -> torch.Tensor:
-    """Return ||mean difference|| + ||deviation difference|| + 75 * 2 * W1 between the heights taken as samples."""
-    parts = points[batches]
-    means = torch.linalg.vector_norm(parts.mean(1) - points.mean(0), dim=1)
-    deviations = torch.linalg.vector_norm(parts.std(1, correction=0) - points.std(0, correction=0), dim=1)
-    heights = (histograms.parts.sort(1).values - histograms.whole.sort().values).abs().mean(1)
-    return torch.as_tensor(means + deviations + 150 * heights)
 
 
 def distance_histograms(points: torch.Tensor, subsets: torch.Tensor, n_bins: int) -> DistanceHistograms:

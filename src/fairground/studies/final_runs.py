@@ -38,7 +38,12 @@ class FinalRuns(NamedTuple):
         found: dict[int, dict[int, float]] = {}
         for (seed, fold), record in runs.items():
             if record is not None and seed not in lost | missing:
-                found.setdefault(seed, {})[fold] = _score(record, metric)
+                value = record.score(metric, "test")
+                if value is None:
+                    have = ", ".join(score.metric for score in record.scores if score.split == "test") or "none"
+                    complaint = f"until_settled compares by selection.metric, {metric}, of which run {record.name} has"
+                    raise DataError(f"{complaint} no test score; it has {have}")
+                found.setdefault(seed, {})[fold] = value
         return found, lost
 
 
@@ -95,12 +100,3 @@ def wave_of(
     return comparison.next_wave(
         values, procedure.plan, seeds=procedure.seeds, lost=lost, margin=margin, higher_is_better=is_higher
     )
-
-
-def _score(record: RunRecord, metric: str) -> float:
-    value = record.score(metric, "test")
-    if value is None:
-        have = ", ".join(score.metric for score in record.scores if score.split == "test") or "none"
-        complaint = f"until_settled compares by selection.metric, {metric}, of which run {record.name} has"
-        raise DataError(f"{complaint} no test score; it has {have}")
-    return value

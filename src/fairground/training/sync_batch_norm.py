@@ -49,21 +49,19 @@ class SyncBatchNorm(nn.BatchNorm2d):
         own_variance, own_mean = torch.var_mean(wide, [0, *range(2, input.ndim)], correction=0)
         means, variances = gather_shares(torch.stack([own_mean, own_variance]).unsqueeze(0)).unbind(1)
         mean, variance = means.mean(0), variances.mean(0) + means.var(0, correction=0)
-        self._remember(mean.detach(), variance.detach(), dist.get_world_size() * input.numel() // len(mean))
-        scale = (variance + self.eps).rsqrt()
-        along_channels = (1, -1, *[1] * (input.ndim - 2))
-        scale = scale if self.weight is None else scale * self.weight
-        output = (wide - mean.view(along_channels)) * scale.view(along_channels)
-        return (output if self.bias is None else output + self.bias.view(along_channels)).to(input.dtype)
-
-    def _remember(self, mean: Tensor, variance: Tensor, count: int) -> None:
+        count = dist.get_world_size() * input.numel() // len(mean)
         assert self.running_mean is not None
         assert self.running_var is not None
         assert self.num_batches_tracked is not None
         self.num_batches_tracked.add_(1)
         factor = self.momentum if self.momentum is not None else 1 / float(self.num_batches_tracked)
-        self.running_mean.lerp_(mean, factor)
-        self.running_var.lerp_(variance * (count / max(count - 1, 1)), factor)
+        self.running_mean.lerp_(mean.detach(), factor)
+        self.running_var.lerp_(variance.detach() * (count / max(count - 1, 1)), factor)
+        scale = (variance + self.eps).rsqrt()
+        along_channels = (1, -1, *[1] * (input.ndim - 2))
+        scale = scale if self.weight is None else scale * self.weight
+        output = (wide - mean.view(along_channels)) * scale.view(along_channels)
+        return (output if self.bias is None else output + self.bias.view(along_channels)).to(input.dtype)
 
 
 def convert_batch_norms(model: nn.Module, device: torch.device) -> None:

@@ -83,7 +83,18 @@ class TimmTrunk(PhotoTrunk):
             self.input_side = int(size[0])
         self.preprocessing = Preprocessing(mean=tuple(facts["mean"]), deviation=tuple(facts["std"]))
         probe = torch.zeros(1, *facts["input_size"][:1], *(size or facts["input_size"][1:]))
-        self.n_features = _width(network, probe, pooling)
+        # timm's own `num_features` is another number for some networks.
+        with torch.no_grad():
+            shape = tuple(network.eval()(probe).shape)
+        network.train()
+        if pooling == "avg":
+            require(len(shape) == 2, f"timm.model gives features of shape {shape}, not one vector per image")
+        else:
+            is_map = len(shape) == 4 and shape[2] == shape[3]
+            require(
+                is_map, f"timm.pooling={pooling} needs maps (n, c, h, w); this network gives {shape}: set pooling=avg"
+            )
+        self.n_features = int(shape[1])
         self.stages = torch.nn.ModuleList([torch.nn.Sequential(OrderedDict(colour=InColour(), network=network))])
         classifiers = facts.get("classifier") or ()
         classifiers = (classifiers,) if isinstance(classifiers, str) else tuple(classifiers)
@@ -182,16 +193,3 @@ def _timm() -> Any:
         told = f"trunk=timm needs the package {error.name or 'timm'}, which is not installed"
         raise InputError(f"{told}: pip install 'fairground[timm]'") from error
     return timm
-
-
-def _width(network: torch.nn.Module, probe: torch.Tensor, pooling: Pooling) -> int:
-    """Return the width of what comes out: timm's own `num_features` is another number for some networks."""
-    with torch.no_grad():
-        shape = tuple(network.eval()(probe).shape)
-    network.train()
-    if pooling == "avg":
-        require(len(shape) == 2, f"timm.model gives features of shape {shape}, not one vector per image")
-    else:
-        is_map = len(shape) == 4 and shape[2] == shape[3]
-        require(is_map, f"timm.pooling={pooling} needs maps (n, c, h, w); this network gives {shape}: set pooling=avg")
-    return int(shape[1])
