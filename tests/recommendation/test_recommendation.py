@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fairground.commands.load_model import load_model
+from fairground.errors import DivergedError
 from fairground.recommendation import networks
 from fairground.recommendation.recommendation import Recommendation, remake_model
 from fairground.recommendation.recommendation_folder import RecommendationFolder
@@ -115,3 +116,24 @@ def test_gray_images_have_a_small_network_from_scratch_among_their_candidates(ph
     assert request.is_drawn
     recommended(request, tmp_path, progress_of(60.0))
     assert [one.network.is_new for one in tried[:4]] == [False, True, True, False]
+
+
+def test_a_small_network_is_never_handed_over_untrained(photos, tmp_path):
+    found, _ = recommended(request_of(photos, protocol="laptop"), tmp_path, progress_of(0.05))
+    assert found["title"].startswith("frozen network")
+
+
+def test_a_training_that_diverges_in_the_end_is_replaced_by_the_best_closed_form(tmp_path, monkeypatch):
+    def diverged(self, method):
+        if method.trains != "nothing":
+            raise DivergedError("the loss is not finite")
+        return trained(self, method)
+
+    trained = Recommendation._train_on_all
+    monkeypatch.setattr(Recommendation, "_train_on_all", diverged)
+    monkeypatch.setattr("fairground.recommendation.search.Search.chosen", lambda self: self.best(["head"]))
+    progress = progress_of(12.0)
+    found, _ = recommended_of_features(tmp_path, progress, n_noise=2, spread=0.8)
+    assert found["title"].startswith("raw features")
+    assert found["test"][found["chosen"]]
+    assert any("diverged: the loss is not finite" in sentence for sentence in progress.sentences)

@@ -168,3 +168,25 @@ def test_names_are_for_people_and_labels_tell_methods_apart():
         assert len({one.label for one in some}) == len(some)
     spec = heads[0].spec({"data.root": "x", "data": "folder"}, 5)
     assert (spec.trains, spec.run.seed, spec.run.optimiser.lr, spec.run.head.name) == ("head", 5, 3e-4, "plda")
+
+
+def test_the_first_discriminant_is_measured_whatever_the_clock_says(tmp_path):
+    found = searched(tmp_path, ticking(1e-6, tick=1.0))
+    found.run(FROZEN, [])
+    assert [len(found.known.folds(one.label)) for one in found.entered.values()] == [found.folds.n_folds] * 2
+    assert found.chosen().trains == "nothing"
+
+
+def test_where_a_closed_form_leads_the_best_training_continues_and_can_be_repeated(monkeypatch):
+    found = measured([(FROZEN, [0.5] * 4), (CLOSED, [0.6] * 4), (TRAINED, [0.4] * 4)])
+    found.budget.seconds, found.step_seconds = 100.0, {TRAINED.training: 1.0}
+    found.running = {TRAINED.training: type("training", (), {"steps": 20})}
+    calls = []
+    monkeypatch.setattr(Search, "_train", lambda _, *given, **phase: calls.append((*given, phase["phase"])))
+    first = replace(TRAINED, steps=0)
+    found._go_on([replace(first, name="other"), first])
+    # Of 92 seconds, 20 repeat the steps so far; half of the others make new ones, half repeat them.
+    assert calls == [(first, 0, pytest.approx(36.0), "final")]
+    found.budget.seconds = 30.0
+    found._go_on([first])
+    assert len(calls) == 1

@@ -50,6 +50,12 @@ class Decision:
         return self.methods[0]
 
     @property
+    def best_closed(self) -> Method:
+        """The frozen network, or the closed form that is compared with it where it scores more."""
+        some = [one for one in self.methods if one.trains == "nothing"]
+        return max(some, key=lambda one: self.scores_of(one).get(self.metric, 0.0))
+
+    @property
     def is_frozen(self) -> bool:
         return self.chosen is self.frozen
 

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from fairground.deploy import MeasuredScore, Threshold, UsableModel, metadata_of, thresholds_of, write_model
-from fairground.errors import DataError, StoreError, require
+from fairground.errors import DataError, DivergedError, StoreError, require
 from fairground.evaluation import Bootstrap, EmbeddingView, Evaluation, evaluate_in_detail
 from fairground.files import read_json
 from fairground.recommendation import advice
@@ -181,7 +181,9 @@ class Recommendation:
         portfolio: list[Method] = []
         if self.network.protocol != "features":
             portfolio = trained_networks(self.network, self.bench.n_last)
-            if request.is_drawn and not self.network.is_new and request.protocol != "photographs":
+            if request.protocol == "laptop":
+                portfolio = trained_networks(request.new(budget.seconds))
+            elif request.is_drawn and not request.protocol:
                 # The first of each in turn.
                 portfolio[1:1] = trained_networks(request.new(budget.seconds))[:2]
         in_turn = f"{len(folds.classes)} classes validate in turn, in {folds.n_folds} folds"
@@ -192,8 +194,17 @@ class Recommendation:
     # final
 
     def _train_final(self) -> tuple[AdaptedModel, AdaptationSpec, tuple[Threshold, ...]]:
-        """Train the chosen method on all seen classes; a training that still improved as long as there is time."""
-        method, search = self.decision.chosen, self.search
+        """Train what was chosen on all seen classes; where that diverges, the best of what needs no training."""
+        try:
+            return self._train_on_all(self.decision.chosen)
+        except DivergedError as error:
+            self.progress.say(f"Trained on all classes, the {self.decision.chosen.title} diverged: {error}.")
+            self.decision = replace(self.decision, chosen=self.decision.best_closed)
+            return self._train_on_all(self.decision.chosen)
+
+    def _train_on_all(self, method: Method) -> tuple[AdaptedModel, AdaptationSpec, tuple[Threshold, ...]]:
+        """Train a method at least as long as it was judged; one that still improved as long as there is time."""
+        search = self.search
         spec = method.spec(self.request.base, self.request.seed)
         bench = self.bench_of(method)
         if method.trains == "network" and not method.is_on_maps:

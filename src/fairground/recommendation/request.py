@@ -91,10 +91,13 @@ class Request:
         return Network(name=trunk, protocol="laptop", overrides=overrides, is_new=True)
 
     def first(self, seconds: float) -> Network:
-        """Return where features come from if nothing is measured."""
+        """Return where features come from if nothing is measured: of published weights, wherever there are any."""
+        from fairground.recommendation.networks import available_trunks
+
         if not self.shorter_side:
             return Network(name="", protocol="features")
-        return self.new(seconds) if self.protocol == "laptop" else self.published("", 0)
+        is_new = self.protocol == "laptop" and ("trunk" in self.base or not available_trunks())
+        return self.new(seconds) if is_new else self.published("", 0)
 
     def frozen(self, network: Network) -> Method:
         names = {"features": RAW, "photographs": FROZEN, "laptop": UNTRAINED}

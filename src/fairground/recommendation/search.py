@@ -3,6 +3,7 @@
 1. closed: the frozen network, plain and with heads in closed form, on all folds of classes
 2. try: trainings in the order of the portfolio, each on the first fold, measured after 20, 40, 80, ... steps
 3. confirm: the best on further folds, as long as the decision is open
+4. go on: where nothing trained has won, the best training becomes longer in half of what is left
 
 Formula
     d_c(a, b) = rank of method a - rank of method b on validation class c, over the folds that both were measured on
@@ -73,18 +74,23 @@ class Search:
     entered: dict[str, Method] = field(default_factory=dict)
     #: seconds per step of the last training of each kind
     step_seconds: dict[str, float] = field(default_factory=dict)
+    #: trainings of the network on the first fold, which can go on
+    running: dict[str, Adaptation] = field(default_factory=dict)
     #: validation embeddings of the last fold, by label, for thresholds
     views: dict[str, EmbeddingView] = field(default_factory=dict)
 
     def run(self, frozen: Method, portfolio: Sequence[Method]) -> None:
-        """Search until the time is used up or nothing is left to try; the frozen network is always measured."""
+        """Search until the time is used up or nothing is left to try.
+
+        The frozen network and its first discriminant are always measured, whatever the clock says.
+        """
         bench, rows = self.bench_of(frozen), self.folds.least_training_rows
         width = bench.trunk.n_features
         with suppress(TimeUpError):
-            for method in [frozen] if frozen.network.is_new else closed_forms(frozen, width, rows):
+            for place, method in enumerate([frozen] if frozen.network.is_new else closed_forms(frozen, width, rows)):
                 # Embedding for an untrained network takes the time of its training, which has one fold too.
                 for fold in range(1 if frozen.network.is_new else self.folds.n_folds):
-                    if method is not frozen and (method.label, fold) not in self.known:
+                    if place > 1 and (method.label, fold) not in self.known:
                         self.budget.check("closed")
                     self._measure_closed(method, fold)
         start = self.best(["nothing"]) or frozen
@@ -103,6 +109,8 @@ class Search:
         with suppress(TimeUpError):
             for fold in range(1, MOST_FOLDS):
                 self._confirm(fold)
+        if portfolio and self.chosen().trains == "nothing":
+            self._go_on(portfolio)
 
     def rank(self, method: Method, folds: Iterable[int] | None = None) -> float:
         """Return what methods are ranked by on some folds, all it was measured on by default."""
@@ -151,6 +159,17 @@ class Search:
                 close.append(one)
         return max([best, *close], key=lambda one: (one.steps, bool(one.head), -one.published))
 
+    def _go_on(self, portfolio: Sequence[Method]) -> None:
+        """Continue the best training in the time of the final one, which nothing needs yet, and leave enough for it."""
+        leader = self.best(["network"])
+        method = next((one for one in portfolio if leader and one.training == leader.training), portfolio[0])
+        running = self.running.get(method.training)
+        again = running.steps * self.step_seconds[method.training] if running else 0.0
+        seconds = (self.budget.left("final") - again) / 2
+        # Less than half as many steps more would say nothing new.
+        if seconds > again / 2:
+            self._train(method, 0, self.budget.used() + seconds, phase="final")
+
     def _confirm(self, fold: int) -> None:
         """Measure the leaders on a further fold; `TimeUpError` where the decision is not open, or there is no time."""
         frozen, chosen = next(iter(self.entered.values())), self.chosen()
@@ -188,15 +207,20 @@ class Search:
             return
         spec = method.spec(self.request.base, self.request.seed + fold)
         bench, (train, validation) = self.bench_of(method), self.folds.fold(fold)
-        mark, best, since_best = method.steps or FIRST_MARK[method.trains], float("-inf"), 0
+        best, since_best = float("-inf"), 0
         with torch_threads(CORES if method.trains == "network" else 1):
-            training = Adaptation(bench, spec, train)
+            training = self.running.pop(method.training, None) if phase == "final" else None
+            training = training or Adaptation(bench, spec, train)
+            n_before = training.steps
+            mark = method.steps or 2 * n_before or FIRST_MARK[method.trains]
+            if method.trains == "network" and not fold:
+                self.running[method.training] = training
             measuring = self._measuring_seconds(method, len(train), len(validation))
             started = self.budget.used()
             while True:
                 self.tell(f"{method.name}: step {training.steps} of {mark}")
                 training.step()
-                step = (self.budget.used() - started) / training.steps
+                step = (self.budget.used() - started) / (training.steps - n_before)
                 is_over = not method.steps and self.budget.used() + step + measuring > until
                 if training.steps < mark and not (is_over and training.steps >= LEAST_STEPS):
                     if self.budget.left(phase) <= 0:
