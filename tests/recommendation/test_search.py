@@ -154,6 +154,28 @@ def test_a_training_that_does_not_fit_is_left_out_with_a_sentence(tmp_path):
     assert any("is left out: 8 steps do not fit the time" in one for one in said)
 
 
+def test_a_training_that_was_left_out_may_go_on_where_a_closed_form_leads(tmp_path, monkeypatch):
+    class Steps:
+        steps = 0
+
+        def __init__(self, *_):
+            pass
+
+        def step(self):
+            self.steps += 1
+
+    marks = []
+    monkeypatch.setattr(search_module, "Adaptation", Steps)
+    monkeypatch.setattr(Search, "_measure_trained", lambda _, training, *given: marks.append(training.steps) or [0.1])
+    found, first = searched(tmp_path, ticking(2.0, tick=0.3)), replace(TRAINED, steps=0)
+    found._train(first, 0, 0.0)
+    assert found.running[first.training].steps < search_module.LEAST_STEPS
+    assert marks == []
+    found.budget.seconds = 100.0
+    found._go_on([first])
+    assert marks[0] >= search_module.LEAST_STEPS
+
+
 def test_names_are_for_people_and_labels_tell_methods_apart():
     network = Network(name="efficientnet_lite0 at 224 pixels", protocol="photographs")
     frozen = plain("frozen network", network)

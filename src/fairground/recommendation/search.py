@@ -212,7 +212,7 @@ class Search:
             training = self.running.pop(method.training, None) if phase == "final" else None
             training = training or Adaptation(bench, spec, train)
             n_before = training.steps
-            mark = method.steps or 2 * n_before or FIRST_MARK[method.trains]
+            mark = method.steps or max(2 * n_before, FIRST_MARK[method.trains])
             if method.trains == "network" and not fold:
                 self.running[method.training] = training
             measuring = self._measuring_seconds(method, len(train), len(validation))
@@ -220,14 +220,13 @@ class Search:
             while True:
                 self.tell(f"{method.name}: step {training.steps} of {mark}")
                 training.step()
-                step = (self.budget.used() - started) / (training.steps - n_before)
+                self.step_seconds[method.training] = step = (self.budget.used() - started) / (training.steps - n_before)
                 is_over = not method.steps and self.budget.used() + step + measuring > until
                 if training.steps < mark and not (is_over and training.steps >= LEAST_STEPS):
                     if self.budget.left(phase) <= 0:
                         self.news(f"{method.name} is left out: {LEAST_STEPS} steps do not fit the time.")
                         return
                     continue
-                self.step_seconds[method.training] = step
                 measured_at = self.budget.used()
                 ranks = self._measure_trained(training, method, fold, validation)
                 measuring = self.budget.used() - measured_at
