@@ -32,7 +32,8 @@ def plans(folder: Path = STUDIES) -> list[Plan]:
     found = []
     for path in sorted(folder.glob("*.toml")):
         said = _read(path)
-        found.append(Plan(study=path.stem, methods=frozenset(said["methods"]), seeds=said["repeats"]))
+        methods = frozenset(name for name, words in said["methods"].items() if words != "none")
+        found.append(Plan(study=path.stem, methods=methods, seeds=said["repeats"]))
     return found
 
 
