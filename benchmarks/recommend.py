@@ -6,12 +6,15 @@ beside the frozen network, within-class whitening and PLDA. Nothing is left out,
 
 FAIRGROUND_BENCH_DATA lists what to try, "label=path:time" separated by spaces; `benchmarks.recommend_folders` lays
 folders out. Everything is kept in FAIRGROUND_BENCH_HOME (default: build/bench-recommend): a try that is over is only
-read. With FAIRGROUND_BENCH_CLOCK=cpu the time of both is processor time of one core, as on a machine that does nothing
-else; on a busy machine that is the only time that is the same for both.
+read. Rows that are on the page already stay there, unless the same folder was tried in the same time again: a table of
+hours can be made in parts. All cells of a row are from one run. With FAIRGROUND_BENCH_CLOCK=cpu the time of both is
+processor time of one core, as on a machine that does nothing else; on a busy machine that is the only time that is the
+same for both.
 """
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -28,6 +31,8 @@ HOME = Path(os.environ.get("FAIRGROUND_BENCH_HOME", "build/bench-recommend"))
 DATA = os.environ.get("FAIRGROUND_BENCH_DATA", "").split()
 OPPONENTS = ("frozen", "whitened", "PLDA", "plain loop")
 METRICS = ("recall@1", "map@r")
+HEADER = ["folder", "images, classes", "time", *OPPONENTS, "steps", "`recommend`", "steps", "took", "handed over"]
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 IS_PROCESSOR_TIME = os.environ.get("FAIRGROUND_BENCH_CLOCK") == "cpu"
 #: the command line, whose clock is that of the processor where it is asked for
 OURS = "import runpy, time; {}runpy.run_module('fairground', run_name='__main__')".format(
@@ -36,33 +41,36 @@ OURS = "import runpy, time; {}runpy.run_module('fairground', run_name='__main__'
 
 
 def tables() -> Iterator[Table]:
-    """Yield the table of all tries, and their means by time."""
-    tries = [_try(*_entry(entry)) for entry in DATA]
+    """Yield the table of all tries, those on the page and those of this run, and their means by time."""
+    tries = [_row(_try(*_entry(entry))) for entry in DATA]
+    # A row is known by its folder and its time.
+    rows = sorted({(row[0], row[2]): row for row in [*rows_on(PAGE), *tries]}.values(), key=_order)
     yield Table(
         title="`fairground recommend` against what its user would write by hand",
         note="Recall@1 / MAP@R in per cent on the same sealed test classes; `recommend` and the plain loop had half of "
-        f"the cores each{', and their time is processor time' if IS_PROCESSOR_TIME else ''}. The load over 15 minutes "
-        f"was {os.getloadavg()[2]:.0f} on {os.cpu_count()} cores at the end.",
-        header=[
-            "folder",
-            "images, classes",
-            "time",
-            *OPPONENTS,
-            "steps",
-            "`recommend`",
-            "steps",
-            "took",
-            "handed over",
-        ],
-        rows=[_row(found) for found in tries],
+        "the cores each. A time with an asterisk is processor time.",
+        header=HEADER,
+        rows=rows,
     )
-    limits = list(dict.fromkeys(found["limit"] for found in tries))
     yield Table(
         title="Means over folders",
         note="Gain of the handed-over model over each opponent in points, Recall@1 / MAP@R, mean ± standard error.",
         header=["time", "folders", *OPPONENTS],
-        rows=[_means(limit, [found for found in tries if found["limit"] == limit]) for limit in limits],
+        rows=[
+            _means(limit, [row for row in rows if row[2] == limit]) for limit in dict.fromkeys(row[2] for row in rows)
+        ],
     )
+
+
+def rows_on(page: Path) -> list[list[str]]:
+    """Return the rows of the table on a page, as they are printed there."""
+    section = page.read_text(encoding="utf-8").partition("<!-- begin recommend -->")[2]
+    cells = [line.strip("| ").split(" | ") for line in section.partition("<!-- end")[0].splitlines()]
+    return [row for row in cells if len(row) == len(HEADER) and re.match(r"\d", row[1])]
+
+
+def _order(row: list[str]) -> tuple[float, str]:
+    return seconds_of(row[2].rstrip("*")), row[0]
 
 
 def _entry(entry: str) -> tuple[str, str, str]:
@@ -76,35 +84,34 @@ def _row(found: dict[str, Any]) -> list[str]:
     return [
         found["label"],
         ours["size"],
-        found["limit"],
+        found["limit"] + ("*" if IS_PROCESSOR_TIME else ""),
         *(_cell(theirs[name]) for name in OPPONENTS),
         str(theirs["steps"]),
-        f"**{_cell(_handed_over(found))}**",
+        f"**{_cell(ours['test'][ours['chosen']])}**",
         str(ours["steps"]),
         f"{found['wall']:.0f} s",
         ours["title"],
     ]
 
 
-def _handed_over(found: dict[str, Any]) -> dict[str, float]:
-    scores: dict[str, float] = found["recommend"]["test"][found["recommend"]["chosen"]]
-    return scores
-
-
 def _cell(scores: dict[str, float]) -> str:
     return " / ".join(f"{100 * scores[metric]:.1f}" for metric in METRICS)
 
 
-def _means(limit: str, tries: list[dict[str, Any]]) -> list[str]:
+def _means(limit: str, rows: list[list[str]]) -> list[str]:
+    ours = np.array([_numbers(row[HEADER.index("`recommend`")]) for row in rows])
     cells = []
     for name in OPPONENTS:
-        parts = []
-        for metric in METRICS:
-            gains = np.array([100 * (_handed_over(one)[metric] - one["plain"][name][metric]) for one in tries])
-            error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else float("nan")
-            parts.append(f"{gains.mean():+.1f} ± {error:.1f}")
-        cells.append(" / ".join(parts))
-    return [limit, str(len(tries)), *cells]
+        gains = ours - [_numbers(row[HEADER.index(name)]) for row in rows]
+        errors = gains.std(axis=0, ddof=1) / np.sqrt(len(rows)) if len(rows) > 1 else [float("nan")] * len(METRICS)
+        cells.append(
+            " / ".join(f"{mean:+.1f} ± {error:.1f}" for mean, error in zip(gains.mean(0), errors, strict=True))
+        )
+    return [limit, str(len(rows)), *cells]
+
+
+def _numbers(cell: str) -> list[float]:
+    return [float(part) for part in cell.strip("*").split(" / ")]
 
 
 def _try(label: str, path: str, limit: str) -> dict[str, Any]:
