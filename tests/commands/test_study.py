@@ -100,6 +100,29 @@ def test_a_study_is_evaluated_joined_with_other_metrics(begun, plain, capsys):
     assert "add --split test" in capsys.readouterr().err
 
 
+def test_the_heads_of_a_study_are_adapted_to_a_few_images_and_its_page_shows_it(begun, plain, capsys):
+    home = ("--home", str(begun / "home"))
+    words = ("evaluate", "mine", "--split", "test", "--shots", "2", "--episodes", "2", "--steps", "5", *home)
+    found = json.loads(output_of(capsys, *words, "--json"))
+    assert [(job["data"], job["method"], len(job["runs"])) for job in found] == [
+        ("toy", "triplet", 4),
+        ("toy", "contrastive", 4),
+    ]
+    episodes = [one for some in found[0]["runs"].values() for one in some]
+    before, after = (100 * sum(one[side]["map@r"] for one in episodes) / 8 for side in ("before", "after"))
+    lines = output_of(capsys, *words).splitlines()
+    assert lines[0] == "2 images of every test class shown, 2 times; the others before and after"
+    (line,) = [one for one in lines if one.startswith("toy/triplet  map@r  ")]
+    assert f"{before:.2f} % -> {after:.2f} %  gain {after - before:.2f} ± " in line
+    told = [event.detail for event in Store(begun / "home").events(kind="test opened")]
+    assert told.count("heads adapted to 2 images of every class") == 1
+    output_of(capsys, "report", "mine", *home, "--out", str(begun / "page.html"))
+    page = re.sub(r"<[^>]*>|\s", " ", (begun / "page.html").read_text())
+    assert "Score against shots" in page
+    assert "intervals over up to 2 repeats per method" in page
+    assert re.search(rf"triplet\s+2\s+{before:.2f}\s+{after:.2f}\s", page)
+
+
 def test_a_study_and_a_run_are_reproduced_on_fresh_seeds(begun, capsys):
     cells = json.loads(output_of(capsys, "reproduce", "mine", "--repeats", "3", *options(begun), "--json"))["jobs"]
     assert cells[0]["separated"]["map@r"]["n"] == 3

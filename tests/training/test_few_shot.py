@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from fairground.errors import InputError
+from fairground.files import read_with_digest
+from fairground.records import RunFolder
 from fairground.records.store import Store
+from fairground.reporting.figure import figures_of
+from fairground.reporting.page import inputs_of
+from fairground.reporting.run_set import RunSet
 from fairground.training import few_shot, few_shot_episodes
 from fairground.training.run import run
 from tests.training.tiny import tiny
@@ -36,6 +41,11 @@ def test_episodes_train_the_head_and_leave_the_run_alone(tmp_path) -> None:
     assert all(one.after != one.before for one in found)
     again = few_shot_episodes(tmp_path, name, shots=2, episodes=1, steps=30, metrics=["map@r"], device="cpu")
     assert again == found[:1]
+    kept = read_with_digest(RunFolder(tmp_path, name).few_shot)["2"]
+    assert (kept["steps"], kept["episodes"]) == (30, [again[0]._asdict()])
+    runs = RunSet.in_home([record], tmp_path)
+    (figure,) = [one for inputs in inputs_of(runs).values() for one in figures_of(inputs) if "shots" in one.name]
+    assert figure.rows[0][1:4] == (2, 100 * again[0].before["map@r"], 100 * again[0].after["map@r"])
     assert before == sorted(
         (file, file.stat().st_mtime_ns) for file in (tmp_path / "runs" / name).rglob("*.safetensors")
     )

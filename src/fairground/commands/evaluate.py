@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Any, Literal
 
 from fairground import comparison, records, reporting, spec, studies, training
@@ -47,17 +48,7 @@ def evaluate(
     if shots:
         require(split == "test", "--shots shows images of the test classes: add --split test")
         how: dict[str, Any] = {"shots": shots, "episodes": episodes, "steps": steps, "metrics": asked, "device": device}
-        with counted("adapting", is_quiet=quiet) as tell:
-            found = training.few_shot_episodes(
-                home, records.resolve_run(home, run), **how, tell=partial(tell, "adapting")
-            )
-        lines = [f"{how['shots']} images of every test class shown, {len(found)} times; the others before and after"]
-        for metric in found[0].before:
-            before, after = ([getattr(one, side)[metric] for one in found] for side in ("before", "after"))
-            gain = comparison.t_interval([new - old for old, new in zip(before, after, strict=True)])
-            shown = [reporting.with_unit(metric, sum(side) / len(side)) for side in (before, after)]
-            lines.append(f"{metric}  {shown[0]} -> {shown[1]}  gain {reporting.show_interval(metric, gain)}")
-        return Answer([one._asdict() for one in found], lines)
+        return _few_shot(home, run, how, is_quiet=quiet)
     study = studies.find_begun(home, run)
     if study is not None:
         require(not ensemble or split == "test", "--ensemble joins models on the test classes: add --split test")
@@ -69,6 +60,43 @@ def evaluate(
         way = "" if rerank == "none" else rerank
         scores = training.evaluate_stored(home, name, split=split, metrics=asked, rerank=way, device=device)
     return Answer(scores, [f"{split} {name}  {reporting.with_unit(name, value)}" for name, value in scores.items()])
+
+
+def _few_shot(home: Path, run: str, how: dict[str, Any], *, is_quiet: bool) -> Answer:
+    """Adapt the head of a run, or of all final models of a study; intervals are over its episodes or the repeats."""
+
+    def episodes_of(name: str) -> "list[training.Episode]":
+        with counted("adapting", is_quiet=is_quiet) as tell:
+            return training.few_shot_episodes(home, name, **how, tell=partial(tell, "adapting"))
+
+    lines = [f"{how['shots']} images of every test class shown, {how['episodes']} times; the others before and after"]
+    study = studies.find_begun(home, run)
+    if study is None:
+        found = episodes_of(records.resolve_run(home, run))
+        return Answer([one._asdict() for one in found], lines + _gains([[one] for one in found]))
+    results, answers = studies.results_so_far(study, home=home), []
+    studies.Seal(records.Store(home), study).note_opening(f"heads adapted to {how['shots']} images of every class")
+    for result in results:
+        each = [
+            (comparison.seed_of(one), one.name, episodes_of(one.name)) for one in result.runs if one.state == "done"
+        ]
+        repeats = records.grouped((seed, one) for seed, _, some in each for one in some)
+        lines += [f"{result.job.label}  {line}" for line in _gains([*repeats.values()])]
+        plain = {name: [one._asdict() for one in some] for _, name, some in each}
+        answers.append({"data": result.job.data.label, "method": result.job.method.label, "runs": plain})
+    return Answer(answers, lines)
+
+
+def _gains(repeats: "Sequence[Sequence[training.Episode]]") -> list[str]:
+    lines = []
+    for metric in repeats[0][0].before if repeats else ():
+        before, after = (
+            [fmean(getattr(one, side)[metric] for one in some) for some in repeats] for side in ("before", "after")
+        )
+        gain = comparison.t_interval([new - old for old, new in zip(before, after, strict=True)])
+        shown = [reporting.with_unit(metric, fmean(side)) for side in (before, after)]
+        lines.append(f"{metric}  {shown[0]} -> {shown[1]}  gain {reporting.show_interval(metric, gain)}")
+    return lines
 
 
 def _evaluate_study(

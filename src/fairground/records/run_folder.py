@@ -43,6 +43,8 @@ class RunFolder:
     embeddings, queries = _File("embeddings.npz"), _File("queries.npz")
     #: curves of the training split: spectra, densities of distances
     analyses = _File("analyses.npz")
+    #: scores before and after the head saw a few images of the test classes, by their number
+    few_shot = _File("few_shot.json")
 
     @cached_property
     def path(self) -> Path:

@@ -24,7 +24,8 @@ import torch
 from fairground.contracts import Batch, require
 from fairground.evaluation import evaluate
 from fairground.evaluation.embed import embed
-from fairground.records import Store
+from fairground.files import read_with_digest, write_with_digest
+from fairground.records import RunFolder, Store
 from fairground.spec import ComponentSpec, RunSpec
 from fairground.training.assemble import Assembled, build_loss, build_stepper
 from fairground.training.embedding_model import EmbeddingModel
@@ -56,7 +57,10 @@ def few_shot_episodes(
     device: str = "auto",
     tell: Tell = lambda *_: None,
 ) -> list[Episode]:
-    """Return the episodes of a stored run; the test split is opened, which its events tell."""
+    """Return the episodes of a stored run and keep them beside it, for its page.
+
+    The test split is opened, which its events tell.
+    """
     require(shots >= 2, f"shots must be at least 2, so that there are pairs to learn from; got {shots}")
     require(episodes >= 1, f"episodes must be at least 1; got {episodes}")
     store = Store(home)
@@ -81,6 +85,10 @@ def few_shot_episodes(
             sides = [(one(features[others]), is_unit) for one, is_unit in heads]
         before, after = (evaluate(made, labels[others], asked, normalise=is_unit) for made, is_unit in sides)
         found.append(Episode(before, after, len(shown)))
+    kept = RunFolder(home, name).few_shot
+    stored = read_with_digest(kept) if kept.exists() else {}
+    plain = {"steps": steps, "episodes": [one._asdict() for one in found]}
+    write_with_digest(kept, {**stored, str(shots): plain})
     return found
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairground.comparison import over_datasets
+from fairground.comparison import Interval, fold_groups, over_datasets, seed_of, t_interval
+from fairground.files import read_with_digest
 from fairground.records import grouped
 from fairground.reporting import UNFAIR, FigureInputs, ReportFigure, ResultTable, axis_of, count, factor_of, heading
 from fairground.reporting.drawing import SOLID, Bar, Line, Palette, Panel, Points, panels, series_of, write
@@ -21,7 +22,9 @@ from fairground.reporting.headings_and_units import clean, duration, show, show_
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PAGE_ORDER = {"scores": 0, "learning_curves": 1, "critical_difference": 10, "cost": 110}
+PAGE_ORDER = {"scores": 0, "learning_curves": 1, "critical_difference": 10, "score_against_shots": 12, "cost": 110}
+#: of an episode: the scores of its images by the head of the run, and by the head trained on the images shown
+SIDES = ("before", "after")
 #: dots per method: more would only blacken the line and make the page heavy
 MOST_DOTS = 100
 #: methods drawn; the table has all of them
@@ -149,6 +152,51 @@ def cost(inputs: FigureInputs) -> ReportFigure | None:
         height=3.7,
         columns=("method", axis, "time", "peak memory"),
         rows=[(label, mean, duration(seconds[label]), size(memory[label])) for label, mean in means.items()],
+    )
+
+
+def score_against_shots(inputs: FigureInputs) -> ReportFigure | None:
+    """Draw what a few images of the test classes add, where episodes of the runs are stored."""
+    metric, factor, groups = inputs.metric, factor_of(inputs.metric), fold_groups(inputs.folds)
+    stored = {name: read_with_digest(path) for name, path in inputs.runs.files("few_shot.json").items()}
+    drawn: dict[str, Line] = {}
+    rows, steps, most = [], set(), 0
+    for method in inputs.methods:
+        kept = [(seed_of(run), stored[run.name]) for run in groups.get(method.key, ()) if run.name in stored]
+        line: list[tuple[int, Interval]] = []
+        for shots in sorted({int(shown) for _, run in kept for shown in run}):
+            found = [(seed, run[str(shots)]) for seed, run in kept if str(shots) in run]
+            some = [(seed, one) for seed, run in found for one in run["episodes"] if metric in one["after"]]
+            if not some:
+                continue
+            by_seed = {
+                side: grouped((seed, factor * one[side][metric]) for seed, one in some).values() for side in SIDES
+            }
+            means = {side: [fmean(values) for values in each] for side, each in by_seed.items()}
+            # Of a single run the intervals are over its episodes.
+            before, after = (t_interval(means[side] if len(found) > 1 else next(iter(by_seed[side]))) for side in SIDES)
+            line += [(shots, after)] if line else [(0, before), (shots, after)]
+            rows.append((method.label, shots, before.mean, after.mean, after.low, after.high))
+            steps |= {run["steps"] for _, run in found}
+            most = max(most, len(means["after"]) if len(found) > 1 else 0)
+        if line:
+            ends = [(span.low, span.high) if span.low is not None else (span.mean, span.mean) for _, span in line]
+            low, high = zip(*ends, strict=True)
+            x, y = [shots for shots, _ in line], [span.mean for _, span in line]
+            drawn[method.label] = Line(x=x, y=y, series=inputs.series[method.label], low=low, high=high)
+    if not drawn:
+        return None
+    panel = Panel(items=[*drawn.values()], x="images shown of every test class", y=axis_of(metric), has_whole_x=True)
+    over = f"up to {inputs.count(most)} per method" if most else "episodes of one run"
+    return ReportFigure(
+        title="Score against shots",
+        sentence=f"{heading(metric)} of the other test images after the head was trained on a few of every test class "
+        f"({' or '.join(map(str, sorted(steps)))} steps), which plain scores never see; 0 is the head before, on the "
+        f"images left by the fewest shots. Shades are 95 % intervals over {over}.",
+        draw=panels([panel], columns=1, keys=[(label, line.series) for label, line in drawn.items()], kind="line"),
+        height=4.2,
+        columns=("method", "images", "before", "after", "low", "high"),
+        rows=rows,
     )
 
 
