@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+import torch
+from studies.distilled import DistilledFromAxesHead
 from studies.results.claims import (
     c04_samplers,
     c05_factors,
@@ -20,6 +22,7 @@ from studies.results.page import Page
 from studies.results.records import JOINED, ExportedRun
 from studies.results.variance import components, shares
 
+from fairground.heads import PcaHead
 from tests.results.test_results import exported, field
 
 LOSSES = {"A": 0.50, "B": 0.55, "C": 0.60, "D": 0.65}
@@ -247,3 +250,12 @@ def test_newer_losses_are_set_against_three_references() -> None:
     )
     assert "1 of 3 keep it, 0 cannot be told, 1 make no difference and 1 are worse" in page.answers[2].sentence
     assert c23_since2020.page([run for run in runs if run.study.endswith("standard")]) is None
+
+
+def test_self_distillation_of_c23_starts_where_the_other_heads_start() -> None:
+    features = torch.randn(40, 6, generator=torch.Generator().manual_seed(3))
+    own = DistilledFromAxesHead(n_features=6, embedding_dim=2, branches=[4]).eval()
+    other = PcaHead(n_features=6, embedding_dim=2, standardise=False).eval()
+    for head in (own, other):
+        head.fit([features])
+    torch.testing.assert_close(own(features), other(features))

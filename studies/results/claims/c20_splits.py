@@ -179,7 +179,8 @@ def _headline(compared: Mapping[str, Mapping[str, Compared]]) -> str:
         for name, one in compared.items()
         if one["level"].is_outlier
     ]
-    return f"**The standard split is not a random one**: {listed(parts)}." if parts else ""
+    said = f"**The standard split is not a random one**: {listed(parts)}; heads on frozen features."
+    return said if parts else ""
 
 
 def _splits(sets: Sequence[_Set]) -> str:
