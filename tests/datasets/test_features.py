@@ -133,3 +133,15 @@ def test_nothing_can_be_cut_from_features(tmp_path):
 def test_a_file_that_cannot_be_used_is_refused(tmp_path, changes, sentence):
     with pytest.raises(DataError, match=sentence):
         FeaturesDataset(path=archive(tmp_path / "f.npz", **changes)).load()
+
+
+def test_several_labels_per_row(tmp_path):
+    words = np.array(["red|round", "round", " small | red", "small"])
+    table = FeaturesDataset(path=archive(tmp_path / "f.npz", labels=words)).load()
+    assert table.class_names == ("red", "round", "small")
+    assert table.labels.tolist() == [0, 1, 2, 2]
+    assert table.label_sets.tolist() == [[1, 1, 0], [0, 1, 0], [1, 0, 1], [0, 0, 1]]
+    rows, labels = table.label_rows(np.array([2, 0]))
+    assert (rows.tolist(), labels.tolist()) == ([2, 2, 0, 0], [0, 2, 0, 1])
+    with pytest.raises(DataError, match=r"labels must be names separated by \|; row 2 has none"):
+        FeaturesDataset(path=archive(tmp_path / "g.npz", labels=np.array(["a|b", "|", "a", "b"]))).load()

@@ -116,3 +116,12 @@ def test_parquet_and_the_names_of_open_metric_learning_say_the_same(home):
 def test_a_table_that_cannot_be_used_is_refused(home, content, sentence):
     with pytest.raises(DataError, match=sentence):
         load(home, content)
+
+
+def test_a_column_of_several_labels(home):
+    table = load(home, "path,labels\nimg/0.png,red|round\nimg/1.png,round\nimg/2.png,small|red\n")
+    assert table.class_names == ("red", "round", "small")
+    assert table.labels.tolist() == [0, 1, 2]
+    assert table.label_sets.tolist() == [[1, 1, 0], [0, 1, 0], [1, 0, 1]]
+    with pytest.raises(DataError, match="has both label and labels, which mean the same"):
+        load(home, "path,label,labels\nimg/0.png,a,a|b\n")

@@ -89,6 +89,9 @@ def _tables(place: Path) -> None:
     np.savez(place / "features.npz", features=vectors, labels=labels)
     for name in ("embeddings", "my_embeddings", "vectors"):
         np.savez(place / f"{name}.npz", embeddings=vectors, labels=labels)
+    tags = np.array(["red", "red|round", "round|small"])[np.arange(240) % 3]
+    np.savez(place / "tagged.npz", features=vectors, labels=tags)
+    np.savez(place / "embedded.npz", embeddings=vectors, labels=tags)
     (place / "my_run.toml").write_text('[loss]\nname = "triplet"\n')
     (place / "mine.toml").write_text('protocol = "photographs"\n[data]\nname = "folder"\nroot = "birds"\n')
     (place / "my_study.toml").write_text('extends = "tiny"\n')

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fairground.errors import InputError
-from fairground.evaluation import Bootstrap, EmbeddingView, evaluate, evaluate_in_detail
+from fairground.evaluation import Bootstrap, EmbeddingView, evaluate, evaluate_in_detail, score_file_in_detail
 from tests.metrics import test_graded_metrics as by_loops
 from tests.metrics.oracle import hit_lists
 
@@ -116,3 +116,21 @@ def test_the_mean_over_labels_counts_every_label_once():
 def test_refusals(labels, relevance, sentence):
     with pytest.raises(InputError, match=sentence):
         evaluate(POINTS, labels, ["ndcg"], relevance=relevance)
+
+
+def test_a_file_takes_labels_and_levels_as_text(tmp_path):
+    words = np.array(["|".join(sorted(map(str, some))) or "none" for some in SETS])
+    np.savez(tmp_path / "sets.npz", embeddings=POINTS, labels=words)
+    sets = [set(word.split("|")) for word in words]
+    for rule in ("any", "query_share", "jaccard"):
+        found = score_file_in_detail(tmp_path / "sets.npz", ["ndcg", "map"], relevance=rule).scores
+        assert found == evaluate(POINTS, sets, ["ndcg", "map"], relevance=rule)
+    numbers = np.asarray(NARROW)
+    np.savez(tmp_path / "levels.npz", embeddings=POINTS, labels=numbers, super_labels=numbers // 2)
+    found = score_file_in_detail(tmp_path / "levels.npz", ["ndcg", "asi"], relevance="levels").scores
+    levels = np.column_stack([numbers, numbers // 2])
+    assert found == evaluate(POINTS, levels, ["ndcg", "asi"], relevance="levels")
+    with pytest.raises(InputError, match=r"relevance=jaccard needs labels like red\|round; got int64"):
+        score_file_in_detail(tmp_path / "levels.npz", ["ndcg"], relevance="jaccard")
+    with pytest.raises(InputError, match=r"relevance=levels needs super_labels, or labels \(n, L\)"):
+        score_file_in_detail(tmp_path / "sets.npz", ["ndcg"], relevance="levels")

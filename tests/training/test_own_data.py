@@ -8,6 +8,9 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.records.run_folder import RunFolder
+from fairground.records.store import Store
+from fairground.training.assemble import assemble
+from fairground.training.evaluate_stored_runs import evaluate_stored
 from fairground.training.run import run
 from tests.datasets import pictures
 from tests.loading.pictures import photo
@@ -114,3 +117,30 @@ def test_a_run_stopped_while_a_batch_is_made_ahead_ends_with_the_same_digits(
 ) -> None:
     spec = spec_of(*WORDS, f"data.root={root}", f"data.prepared={prepared}")
     assert stop_and_resume(spec, tmp_path, 3, 4).state == "done"
+
+
+def test_rows_of_several_labels_train_and_are_graded(tmp_path):
+    draw = np.random.default_rng(0)
+    words = np.array([["red", "red|round", "round|small", "small"][k % 4] for k in range(80)])
+    np.savez(tmp_path / "f.npz", features=draw.normal(size=(80, 6)).astype(np.float32), labels=words)
+    words = ("data=features", f"data.path={text(tmp_path / 'f.npz')}", "split=closed_set", "trunk=features")
+    words = (*words, "transform=plain", "head.embedding_dim=4", "sampler.per_class=2", "training.batch_size=6")
+    words = (*words, "training.epochs=1", "loss=contrastive", "evaluation.relevance=jaccard")
+    words = (*words, "evaluation.metrics=['map@r','ndcg','weighted_map']")
+    record = run(spec_of(*words), home=tmp_path / "runs")
+    assert record.state == "done"
+    assert {score.metric for score in record.scores} == {"map@r", "ndcg", "weighted_map"}
+    parts = assemble(spec_of(*words))
+    # A row of two labels is drawn by either, and counts with both wherever it is drawn.
+    assert len(parts.loader.rows) == int(parts.table.label_sets[parts.split.train].sum())
+    marks = parts.table.label_sets[parts.loader.rows[(batch := parts.loader.draw()).rows.numpy()]]
+    assert np.array_equal(batch.labels.numpy(), marks)
+    Store(tmp_path / "runs").append(record)
+    again = evaluate_stored(tmp_path / "runs", record.name, split="test")
+    assert again == {score.metric: score.value for score in record.scores if score.split == "test"}
+    by_label = evaluate_stored(tmp_path / "runs", record.name, split="test", metrics=["ndcg"], average="classes")
+    assert by_label["ndcg"] != again["ndcg"]
+    with pytest.raises(InputError, match="loss proxy_nca takes one label per row"):
+        run(spec_of(*words, "loss=proxy_nca"), home=tmp_path / "runs")
+    with pytest.raises(InputError, match="metric nmi takes one label per row"):
+        run(spec_of(*words, "evaluation.metrics=['map@r','nmi']"), home=tmp_path / "runs")

@@ -143,15 +143,21 @@ def write_clean(rows: AuditRows, out: Path) -> int:
     require(out.suffix.lower() == ".csv", refusal)
     table, files = rows.table, rows.table.images
     assert isinstance(files, ImageFiles)
-    gone = set(rows.scans.faults)
+    gone, labels = set(rows.scans.faults), table.labels[:, None] if table.label_sets is None else table.label_sets
     for pair in sorted(rows.pairs, key=lambda pair: not pair.is_exact):
-        if pair.is_exact and table.labels[pair.first] != table.labels[pair.second]:
+        if pair.is_exact and (labels[pair.first] != labels[pair.second]).any():
             gone.add(pair.first)
         # A near copy of a removed image stays.
         if pair.is_exact or pair.first not in gone:
             gone.add(pair.second)
     columns = {"path": [str(path.resolve()) for path in files.paths]}
     columns["label"] = [table.class_names[label] for label in table.labels]
+    if table.label_sets is not None:
+        # The class first, and then the others in order.
+        rows_of = zip(table.label_sets, table.labels, strict=True)
+        sets = [(own, *np.setdiff1d(np.flatnonzero(row), own)) for row, own in rows_of]
+        columns["labels"] = ["|".join(table.class_names[label] for label in row) for row in sets]
+        del columns["label"]
     if len(rows.part_names) > 1:
         columns["split"] = [rows.part_names[part].replace("in no part", "") for part in rows.part_of]
     boxes = {} if files.boxes is None else dict(zip(("x1", "y1", "x2", "y2"), files.boxes.T, strict=True))

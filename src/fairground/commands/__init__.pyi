@@ -34,6 +34,7 @@ from fairground.commands.main import keep_memory
 from fairground.commands.options import Address
 from fairground.commands.options import Again
 from fairground.commands.options import AsJson
+from fairground.commands.options import Average
 from fairground.commands.options import Chosen
 from fairground.commands.options import Config
 from fairground.commands.options import Device
@@ -152,6 +153,7 @@ __all__ = [
     "AnyHome",
     "AnyPath",
     "AsJson",
+    "Average",
     "BUDGET",
     "Chosen",
     "ClusterError",

@@ -10,6 +10,7 @@ from fairground import comparison, records, reporting, spec, studies, training
 from fairground.commands import (
     HOME,
     Answer,
+    Average,
     Device,
     Home,
     Metrics,
@@ -28,6 +29,7 @@ def evaluate(
     run: Annotated[str, "RUN|STUDY", "A run or study, or the beginning of its hash."],
     split: Annotated[Split, "Classes to measure on."] = "validation",
     metrics: Metrics = None,
+    average: Average = "queries",
     rerank: Rerank = "none",
     shots: Annotated[
         int, "Adapt the head to so many images of every test class, and measure the others.", {"min": 0}
@@ -51,6 +53,7 @@ def evaluate(
         return _few_shot(home, run, how, is_quiet=quiet)
     study = studies.find_begun(home, run)
     if study is not None:
+        require(average == "queries", "--average classes is for runs; name one of the study's")
         require(not ensemble or split == "test", "--ensemble joins models on the test classes: add --split test")
         how = {"split": split, "metrics": asked, "rerank": rerank, "device": device}
         return _evaluate_study(study, home, is_joined=ensemble, **how)
@@ -58,7 +61,8 @@ def evaluate(
     with spinner(f"measuring on the {split} split", is_quiet=quiet):
         name = records.resolve_run(home, run)
         way = "" if rerank == "none" else rerank
-        scores = training.evaluate_stored(home, name, split=split, metrics=asked, rerank=way, device=device)
+        how = {"metrics": asked, "average": average, "rerank": way, "device": device}
+        scores = training.evaluate_stored(home, name, split=split, **how)
     return Answer(scores, [f"{split} {name}  {reporting.with_unit(name, value)}" for name, value in scores.items()])
 
 

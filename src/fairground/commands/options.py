@@ -16,6 +16,7 @@ Chosen = Annotated[
     Sequence[str], "[STUDY|RUN...]", "A study or methods by hash, a study or runs by name (default: all)."
 ]
 Metrics = Annotated[str | None, "-m", "Metrics, separated by commas: recall@1,map@r,nmi."]
+Average = Annotated[Literal["queries", "classes"], "Average over queries, or over class means."]
 Rerank = Annotated[
     Literal["none", "k_reciprocal", "query_expansion"],
     "Also measure lists re-ranked by what is near what in the whole gallery. Such scores are transductive.",

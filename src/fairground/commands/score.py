@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from fairground import evaluation, records, reporting, spec
-from fairground.commands import Answer, Metrics, Rerank, require, split_names
+from fairground.commands import Answer, Average, Metrics, Rerank, require, split_names
 
 
 def score(
@@ -13,10 +13,14 @@ def score(
     distance: Annotated[Literal["euclidean", "cosine"], "Distance."] = "euclidean",
     normalise: Annotated[bool, "--normalise/--raw", "L2-normalise embeddings first."] = True,
     lone: Annotated[Literal["drop", "zero"], "Queries without a match: leave them out, or score 0."] = "drop",
-    average: Annotated[Literal["queries", "classes"], "Average over queries, or over class means."] = "queries",
+    average: Average = "queries",
     group_rule: Annotated[
         Literal["same_group", "same_class_and_group"], "Pairs within one of the file's `groups` to leave out."
     ] = "same_group",
+    relevance: Annotated[
+        Literal["label", "any", "same", "query_share", "jaccard", "levels"],
+        "What is relevant: one label, labels like red|round, or levels.",
+    ] = "label",
     rerank: Rerank = "none",
     interval: Annotated[int, "Bootstrap draws over classes for 95 % intervals, e.g. 1000.", {"min": 0}] = 0,
     details: Annotated[Path | None, "Write the score of every query and class to this .npz file."] = None,
@@ -24,7 +28,7 @@ def score(
     """Measure embeddings from anywhere: exact, query excluded by index, bounded memory.
 
     The file may also hold `references` and `reference_labels` (a gallery to search in), `groups` and `reference_groups`
-    (cameras, sequences).
+    (cameras, sequences), `super_labels` and `reference_super_labels` (n,) or (n, k) for --relevance levels.
 
     Example: fairground score my_embeddings.npz --metrics recall@1,recall@10,map@r --interval 1000
     """
@@ -38,6 +42,7 @@ def score(
         lone=lone,
         average=average,
         group_rule=group_rule,
+        relevance=None if relevance == "label" else relevance,
         rerank=rerank,
         bootstrap=evaluation.Bootstrap(n_draws=interval) if interval else None,
     )

@@ -5,6 +5,7 @@ from fairground.contracts.analysis import Findings
 from fairground.contracts.dataset import Dataset
 from fairground.contracts.dataset import ImageTable
 from fairground.contracts.dataset import Images
+from fairground.contracts.dataset import label_sets_of
 from fairground.contracts.dataset import require_tree
 from fairground.contracts.kernel_or_formula import KernelResult
 from fairground.contracts.kernel_or_formula import LossInputs
@@ -160,6 +161,7 @@ __all__ = [
     "is_at_work",
     "is_eager",
     "is_transformed",
+    "label_sets_of",
     "label_tensor",
     "mix",
     "nearest",

@@ -1,7 +1,7 @@
 """What every data set is: settings in, a table out, with labels in memory and images by row."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,10 +65,11 @@ class ImageTable:
     """`labels` (n,) index `class_names`; `official_test` (n,) marks the rows of the published test half, if any.
 
     `super_labels` (n,) says which kind of thing each class is, where the data set has such a tree, and `wider_labels`
-    (n, k) of which ever wider kinds that is. `listed_parts` (n,) holds "train", "validation", "test" or "" where a
-    user's list says so. `is_query` and `is_gallery` (n,) mark who searches whom at the end, where the data set says so.
-    Pairs of one of the `groups` (n,), such as a camera or a sequence, are never compared. `notes` are sentences for the
-    record, such as what was left out.
+    (n, k) of which ever wider kinds that is. `label_sets` (n, C) marks all labels of an image where it may have
+    several; the first is in `labels`, and splits by class go by that. `listed_parts` (n,) holds "train", "validation",
+    "test" or "" where a user's list says so. `is_query` and `is_gallery` (n,) mark who searches whom at the end, where
+    the data set says so. Pairs of one of the `groups` (n,), such as a camera or a sequence, are never compared. `notes`
+    are sentences for the record, such as what was left out.
     """
 
     images: Images
@@ -78,6 +79,7 @@ class ImageTable:
     identifiers: tuple[str, ...] | None = None
     super_labels: np.ndarray | None = None
     wider_labels: np.ndarray | None = None
+    label_sets: np.ndarray | None = None
     listed_parts: np.ndarray | None = None
     is_query: np.ndarray | None = None
     is_gallery: np.ndarray | None = None
@@ -99,12 +101,20 @@ class ImageTable:
             "is_gallery",
             "groups",
             "wider_labels",
+            "label_sets",
         ):
             shape = (n,) if getattr(self, name) is None else getattr(self, name).shape
-            is_one_each = shape[:1] == (n,) and (len(shape) == 1 or name == "wider_labels")
+            is_one_each = shape[:1] == (n,) and (len(shape) == 1 or name in ("wider_labels", "label_sets"))
             require(is_one_each, f"{name} needs one entry per image; got {shape} for {n} images", DataError)
         are_together = (self.is_query is None) == (self.is_gallery is None)
         require(are_together, "is_query and is_gallery must be given together", DataError)
+
+    def label_rows(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows and the label that each is drawn by: its class, or where it has several labels once by each."""
+        if self.label_sets is None:
+            return rows, self.labels[rows]
+        place, label = np.nonzero(self.label_sets[rows])
+        return rows[place], label
 
     def levels(self) -> np.ndarray | None:
         """Return the label (n, L) of each image at every level, its class first; None where there are no super-classes.
@@ -117,6 +127,19 @@ class ImageTable:
         levels = np.column_stack([self.labels, self.super_labels, *wider])
         require_tree(levels)
         return levels
+
+
+def label_sets_of(words: Sequence[str], origin: str) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """Return the first label (n,), marks (n, C) of all labels, and their names, from words like `red|round`."""
+    rows = [[label for part in word.split("|") if (label := part.strip())] for word in words]
+    empty = next((row + 1 for row, labels in enumerate(rows) if not labels), 0)
+    require(not empty, f"{origin}: labels must be names separated by |; row {empty} has none", DataError)
+    names = sorted({label for labels in rows for label in labels})
+    number = {name: place for place, name in enumerate(names)}
+    marks = np.zeros((len(rows), len(names)), np.uint8)
+    for row, labels in enumerate(rows):
+        marks[row, [number[label] for label in labels]] = 1
+    return np.array([number[labels[0]] for labels in rows], np.int64), marks, tuple(names)
 
 
 def require_tree(levels: np.ndarray) -> None:

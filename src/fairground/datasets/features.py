@@ -4,6 +4,7 @@ Formula
     .npz      `features` or `embeddings` (n, d) and `labels` (n,) [, `class_names` or `classes` (C,), `split` (n,),
               `groups` (n,), `files` (n,), `super_labels` (n,) or, with ever wider ones, (n, k)]
     .npy      features (n, d), with the labels in another .npy file
+    labels    numbers or text; text like red|round gives a row several, the first of which is its class where needed
     .parquet  a column `features` or `embeddings` of lists and a column `label` or `labels` [, `split`, `group`]
 
 Paper
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from fairground.contracts.dataset import DataError, Dataset, ImageTable, require
+from fairground.contracts.dataset import DataError, Dataset, ImageTable, label_sets_of, require
 from fairground.loading import FeatureRows, held_out, parts_from_words, read_parquet
 from fairground.records.arrays import array_names, map_array, map_npy, read_arrays
 
@@ -70,7 +71,11 @@ class FeaturesDataset(Dataset):
 
 def _table(columns: dict[str, np.ndarray], origin: str) -> ImageTable:
     images = FeatureRows(columns["features"], origin=origin)
-    labels, names = _classes(columns["labels"], columns.get("class_names"), origin)
+    labels, names, sets = columns["labels"], columns.get("class_names"), None
+    if labels.ndim == 1 and labels.dtype.kind == "U" and bool((np.char.find(labels, "|") >= 0).any()):
+        numbers, sets, class_names = label_sets_of(labels.tolist(), origin)
+    else:
+        numbers, class_names = _classes(labels, names, origin)
     refusal = f"{origin} has {len(images)} rows of features but {len(labels)} labels"
     require(len(labels) == len(images), refusal, DataError)
     parts, groups, files = columns.get("split"), columns.get("groups"), columns.get("files")
@@ -79,8 +84,9 @@ def _table(columns: dict[str, np.ndarray], origin: str) -> ImageTable:
         parts = parts_from_words(words, origin)
     return ImageTable(
         images=images,
-        labels=labels,
-        class_names=names,
+        labels=numbers,
+        class_names=class_names,
+        label_sets=sets,
         official_test=None if parts is None else held_out(parts),
         listed_parts=parts,
         groups=None if groups is None else np.unique(groups, return_inverse=True)[1].astype(np.int64),

@@ -1,7 +1,8 @@
 """A table of your own: a CSV or Parquet file with a path and a label for each image, and whatever else is known.
 
 Formula
-    path, label [, split, query, gallery, group, super_label, super_label_2, ..., x1, y1, x2, y2]: one row per image
+    path, label or labels [, split, query, gallery, group, super_label, super_label_2, ..., x1, y1, x2, y2]: a row each
+    labels are several names per image, like red|round, of which the first is its class where one is needed
     split is train, validation (val) or test; query and gallery are true or false; pairs of one group are never
     compared; super_label (or category) is a super-class, super_label_2 one of super-classes, and so on; the box
     x1, y1, x2, y2 is cut out, in pixels, right and bottom edge left out
@@ -17,12 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from fairground.contracts.dataset import DataError, ImageTable, require
+from fairground.contracts.dataset import DataError, ImageTable, label_sets_of, require
 from fairground.loading import Columns, PhotoDataset, held_out, parts_from_words, photo_table, read_columns
 
 #: column -> the names it may have
 NAMES = {
-    **{name: (name,) for name in ("path", "label", "split")},
+    **{name: (name,) for name in ("path", "split")},
+    "label": ("label", "labels"),
     "super_label": ("super_label", "category"),
     **{name: (name, f"is_{name}") for name in ("query", "gallery")},
     "group": ("group", "sequence"),
@@ -45,9 +47,14 @@ class TableDataset(PhotoDataset):
         file = Path(self.path).expanduser()
         columns = read_columns(file)
         has = {name: columns.pick(*names) for name, names in NAMES.items()}
-        for name in ("path", "label"):
+        named = has["label"] or "label"
+        for name in ("path", named):
             columns.require_filled(name)
-        labels, class_names = _classes(columns.text("label"))
+        sets = None
+        if named == "labels":
+            labels, sets, class_names = label_sets_of(columns.text(named), str(file))
+        else:
+            labels, class_names = _classes(columns.text(named))
         wider = [name for level in range(2, 10) if (name := f"super_label_{level}") in columns.names]
         known = {*(name for names in NAMES.values() for name in names), *wider}
         strange = [name or "(no name)" for name in columns.names if name not in known]
@@ -61,6 +68,7 @@ class TableDataset(PhotoDataset):
             columns.text("path"),
             labels,
             class_names=class_names,
+            label_sets=sets,
             official_test=None if parts is None else held_out(parts),
             listed_parts=parts,
             is_query=None if query is None else columns.truth(query),

@@ -34,7 +34,7 @@ Lone = Literal["drop", "zero"]
 _MOST = 10**9
 #: the arrays of a file of embeddings
 REQUIRED = ("embeddings", "labels")
-OPTIONAL = ("references", "reference_labels", "groups", "reference_groups")
+OPTIONAL = ("references", "reference_labels", "groups", "reference_groups", "super_labels", "reference_super_labels")
 
 
 class ViewSettings(TypedDict, total=False):
@@ -111,8 +111,9 @@ def score_file_in_detail(
     """Return the scores of the arrays in an .npz file, and what is behind them.
 
     The file has `embeddings` (n, d) and `labels` (n,); `references`, `reference_labels`, `groups` and
-    `reference_groups` are used if they are there. Arrays of Python objects are refused, so nothing in the file is ever
-    executed.
+    `reference_groups` are used if they are there. With a rule of `relevance` on sets, labels are text like `red|round`
+    or marks (n, C); with levels, they are (n, L), or wider ones are in `super_labels` (n,) or (n, k). Arrays of
+    Python objects are refused, so nothing in the file is ever executed.
     """
     path = Path(path)
     with reading(path, error=DataError) as file:
@@ -122,10 +123,26 @@ def score_file_in_detail(
         listed = ", ".join(present) or "nothing"
         require(name in present, f"{path} has no array '{name}'; it has {listed}.{nearest(name, present)}", DataError)
     arrays = read_arrays(path, [*REQUIRED, *(name for name in OPTIONAL if name in present)])
-    sides = [arrays.get(name) for name in ("references", "reference_labels")]
+    rule = settings.get("relevance")
+    labels, theirs = (_labels_of(arrays, side, rule) for side in ("", "reference_"))
     settings["groups"], settings["reference_groups"] = arrays.get("groups"), arrays.get("reference_groups")
-    view = EmbeddingView(arrays["embeddings"], arrays["labels"], *sides, **settings)
+    view = EmbeddingView(arrays["embeddings"], labels, arrays.get("references"), theirs, **settings)
     return evaluate_in_detail(view, metrics, lone=lone, average=average, rerank=rerank, bootstrap=bootstrap)
+
+
+def _labels_of(arrays: Mapping[str, np.ndarray], side: str, rule: object) -> checked_arrays.Labels | None:
+    """Return the labels of queries or of references in a file, as a rule of relevance takes them."""
+    labels, wider = arrays.get(f"{side}labels"), arrays.get(f"{side}super_labels")
+    if labels is None or rule is None or labels.ndim != 1:
+        return labels
+    if rule != "levels":
+        require(labels.dtype.kind == "U", f"relevance={rule} needs {side}labels like red|round; got {labels.dtype}")
+        return [frozenset(part.strip() for part in word.split("|") if part.strip()) for word in labels.tolist()]
+    require(wider is not None, f"relevance=levels needs {side}super_labels, or {side}labels (n, L)", DataError)
+    assert wider is not None
+    is_right = wider.ndim in (1, 2) and len(wider) == len(labels)
+    require(is_right, f"{side}super_labels must be ({len(labels)},) or (n, k); got shape {wider.shape}", DataError)
+    return np.column_stack([labels.astype(str), wider.astype(str)])
 
 
 def evaluate_in_detail(

@@ -252,6 +252,10 @@ def class_folder_table(root: Path, found: "loading.ClassFolders", **columns: Any
 def _kept(table: ImageTable, rows: np.ndarray, images: ImageFiles) -> ImageTable:
     """Return some rows only; classes left without an image go, and the others are renumbered."""
     kept, labels = np.unique(table.labels[rows], return_inverse=True)
+    sets = None if table.label_sets is None else table.label_sets[rows]
+    if sets is not None:
+        kept = np.flatnonzero(sets.any(0))
+        sets, labels = sets[:, kept], np.searchsorted(kept, table.labels[rows])
     names = ("official_test", "super_labels", "wider_labels", "listed_parts", "is_query", "is_gallery", "groups")
     some: dict[str, Any] = {name: column[rows] for name in names if (column := getattr(table, name)) is not None}
     assert table.identifiers is not None
@@ -261,6 +265,7 @@ def _kept(table: ImageTable, rows: np.ndarray, images: ImageFiles) -> ImageTable
         identifiers=tuple(table.identifiers[row] for row in rows),
         labels=labels.astype(np.int64),
         class_names=tuple(table.class_names[label] for label in kept),
+        label_sets=sets,
         **some,
     )
 

@@ -71,7 +71,8 @@ def declaration(spec: RunSpec) -> dict[str, str]:
         "arithmetic": f"{training.precision} precision{', compiled' if training.compile else ''}{chunks}"
         + ", deterministic on every device" * training.deterministic,
         "selection": selected,
-        "metrics": ", ".join(evaluation.metrics),
+        "metrics": ", ".join(evaluation.metrics)
+        + f"; relevance by {evaluation.relevance}" * (evaluation.relevance != "label"),
         "analyses of the training split": ", ".join(evaluation.analyses) or "none",
         "embeddings when measured": f"{seen_on}{_NORMALISE[evaluation.normalise]}"
         f"; queries without a classmate are {_LONE[evaluation.lone]}",

@@ -110,7 +110,9 @@ class EvaluationSpec:
     `principal_axes` above 0 is MLRC's way with networks that are not trained: embeddings are measured on so many
     principal axes of the evaluated images themselves. `rerank` measures re-ranked lists beside the plain ones: their
     scores are transductive, have names of their own (`map@r+k_reciprocal`), and select only where `select_by` says so.
-    With `relevance` levels, graded metrics count the super-classes that a query shares with a reference too.
+    `relevance` says what a reference is worth to a query: 1 if they share the class, or one of several labels (`label`,
+    `any`); 1 if all labels are the `same`; the share of its labels (`query_share`) or of those of either (`jaccard`);
+    with `levels`, graded metrics count the super-classes that both share too.
     """
 
     metrics: tuple[str, ...] = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
@@ -125,7 +127,9 @@ class EvaluationSpec:
     watch_test: bool = field(default=False, metadata=LATER)
     principal_axes: int = field(default=0, metadata=LATER)
     rerank: Literal["none", "k_reciprocal", "query_expansion"] = field(default="none", metadata=LATER)
-    relevance: Literal["label", "levels"] = field(default="label", metadata=LATER)
+    relevance: Literal["label", "any", "same", "query_share", "jaccard", "levels"] = field(
+        default="label", metadata=LATER
+    )
 
     def __post_init__(self) -> None:
         check_bounds("evaluation", self, "[1, inf)", "clustering_seeds")

@@ -70,6 +70,7 @@ from fairground.training.assemble import fingerprint_of
 from fairground.training.assemble import load_table
 from fairground.training.assemble import profile_of
 from fairground.training.assemble import require_classes
+from fairground.training.assemble import require_label_sets
 from fairground.training.assemble import seeded
 from fairground.training.assemble import start_head
 from fairground.training.batch_loader import Loader
@@ -343,6 +344,7 @@ __all__ = [
     "require_chunks_alone",
     "require_classes",
     "require_file",
+    "require_label_sets",
     "require_precision",
     "require_weights",
     "require_within",

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from fairground import contracts, training
+from fairground import contracts, evaluation, training
 from fairground.contracts import Dataset, Images, ImageTable, Loss, Miner, SplitRows, Transform
 from fairground.evaluation.embed import embed_blocks
 from fairground.records import Content, ImagesPrepared, KnownBug, Listener, PretrainedWeights, content_of
@@ -120,7 +120,9 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
     table, data_fingerprint = load_table(spec.data)
     split = build("split", spec.split).parts(table)
     require_classes(spec, table, split)
-    _, classes = np.unique(table.labels[split.train], return_inverse=True)
+    # An image of several labels is drawn by each of them: a class of the sampler is all images that have a label.
+    drawn, by_label = table.label_rows(split.train)
+    _, classes = np.unique(by_label, return_inverse=True)
     labels = torch.from_numpy(classes.astype(np.int64))
     model, transform = build_network(spec, table.images, split.train, device)
     loss = build_loss(spec, model.head, table, split.train).to(device)
@@ -134,9 +136,11 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         average=WeightAverage(model, spec.optimiser.average) if spec.optimiser.average else None,
         scaler=torch.amp.GradScaler(device.type, enabled=half == torch.float16),
     )
-    supers = None if table.super_labels is None else torch.from_numpy(table.super_labels[split.train])
+    supers = None if table.super_labels is None else torch.from_numpy(table.super_labels[drawn])
     supplied = {"labels": labels, "batch_size": spec.training.batch_size, "super_labels": supers}
-    loader = build_loader(spec, table.images, split.train, transform, supplied, device=device, chunk=chunk)
+    loader = build_loader(spec, table.images, drawn, transform, supplied, device=device, chunk=chunk)
+    if table.label_sets is not None:
+        loader.labels = torch.from_numpy(table.label_sets[drawn]).long()
     sampler = loader.sampler
     if chunk:
         require_chunks_alone(model.train())
@@ -184,6 +188,11 @@ def require_classes(spec: RunSpec, table: ImageTable, split: SplitRows) -> None:
     asked = spec.evaluation
     if asked.relevance == "levels":
         require(table.levels() is not None, "evaluation.relevance=levels needs super-classes; the data set has none")
+    is_set_rule = asked.relevance not in ("label", "levels")
+    refusal = f"evaluation.relevance={asked.relevance} needs several labels per row (red|round); the data have one"
+    require(not is_set_rule or table.label_sets is not None, refusal)
+    if table.label_sets is not None:
+        require_label_sets(spec)
     complaint = "has no validation classes, so checkpoints could only be selected on the test split"
     advice = "set split.validation, or evaluation.select_on=test (tables will be flagged)"
     is_judged = len(split.validation) > 0 or asked.select_on == "test"
@@ -194,6 +203,20 @@ def require_classes(spec: RunSpec, table: ImageTable, split: SplitRows) -> None:
             advice = "give classes two images at least (`fairground data check` counts them)"
             has_pair = len(rows) == 0 or int(np.bincount(table.labels[rows]).max()) >= 2
             require(has_pair, f"{complaint}; {advice}", DataError)
+
+
+def require_label_sets(spec: RunSpec) -> None:
+    """Refuse losses, regularisers and metrics that need one class per row."""
+    kind, own = find("losses", spec.loss.name), "the rows of the data have several labels"
+    some = "try contrastive, multi_similarity, triplet or sup_con"
+    refusal = f"loss {spec.loss.name} takes one label per row, and {own}; {some}"
+    require(getattr(kind, "takes_label_sets", False), refusal)
+    if spec.regulariser is not None:
+        changes = getattr(find("regularisers", spec.regulariser.name), "changes_tuples", False)
+        require(not changes, f"regulariser {spec.regulariser.name} takes one label per row, and {own}; set it to none")
+    for word in spec.evaluation.metrics if spec.evaluation.relevance != "levels" else ():
+        is_right = isinstance(evaluation.metric_named(word), contracts.RankingMetric | contracts.VerificationMetric)
+        require(is_right, f"metric {word} takes one label per row, and {own}")
 
 
 def build_network(
@@ -401,7 +424,7 @@ def load_table(part: ComponentSpec) -> LoadedTable:
     found = _tables.pop(key, None)
     if found is None:
         table = dataset.load()
-        names = ("super_labels", "wider_labels", "is_query", "is_gallery", "groups")
+        names = ("super_labels", "wider_labels", "label_sets", "is_query", "is_gallery", "groups")
         columns = {name: getattr(table, name) for name in names}
         known = [thing for item in columns.items() if item[1] is not None for thing in item]
         content = (table.images.fingerprint(), table.labels, table.class_names, *known)

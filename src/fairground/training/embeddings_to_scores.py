@@ -45,7 +45,7 @@ def view_of_rows(
 ) -> EmbeddingView:
     """Return the view of embeddings of some rows; queries search the gallery where the data set tells them apart."""
     levels = table.levels() if relevance == "levels" else None
-    labels = table.labels if levels is None else levels
+    labels = levels if levels is not None else table.labels if table.label_sets is None else table.label_sets
     if relevance != "label":
         settings["relevance"] = relevance
     queries, gallery = queries_and_gallery(table, rows)

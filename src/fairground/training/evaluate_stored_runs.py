@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from fairground.evaluation import concatenate, evaluate_in_detail
+from fairground.evaluation import Average, concatenate, evaluate_in_detail
 from fairground.evaluation.embed import embed
 from fairground.records import RunFolder, Store, changes_in, newest_checkpoint, read_arrays, stored_spec
 from fairground.spec import ComponentSpec, DamageWarning, DataError, StoreError, from_plain, read_json, require
@@ -46,6 +46,7 @@ def evaluate_stored(
     *,
     split: Literal["validation", "test"],
     metrics: Sequence[str] | None = None,
+    average: Average = "queries",
     rerank: str = "",
     device: str = "auto",
 ) -> dict[str, float]:
@@ -67,9 +68,11 @@ def evaluate_stored(
     embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
     view = view_of(parts, embeddings, rows)
     way = rerank or asked.rerank
-    scores = dict(evaluate_in_detail(view, list(metrics or asked.metrics), lone=asked.lone, rerank=way).scores)
-    # With other content, and where each metric has its own best epoch, other scores are no contradiction.
-    if record is not None and asked.report == "selected" and not changes_in(record.content, parts.content):
+    names = list(metrics or asked.metrics)
+    scores = dict(evaluate_in_detail(view, names, average=average, lone=asked.lone, rerank=way).scores)
+    # With other content or averages, and where each metric has its own best epoch, other scores are no contradiction.
+    is_alike = asked.report == "selected" and average == "queries"
+    if record is not None and is_alike and not changes_in(record.content, parts.content):
         pairs = ((metric, new, record.score(metric, split)) for metric, new in scores.items())
         apart = [pair for pair in pairs if pair[2] is not None and abs(pair[2] - pair[1]) > MOST_APART]
         if apart:

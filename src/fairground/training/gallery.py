@@ -25,6 +25,8 @@ def gallery_of(
     if k == 0:
         return None
     right = labels[nearest] == labels[sample][:, None]
+    if table.label_sets is not None:
+        right = (table.label_sets[rows[nearest]] & table.label_sets[rows[sample]][:, None]).any(axis=2)
     precision = np.cumsum(right, axis=1) / np.arange(1, k + 1)
     quality = (precision * right).sum(axis=1) / k
     order = np.argsort(quality, kind="stable")
