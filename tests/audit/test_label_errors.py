@@ -120,6 +120,23 @@ def test_all_copies_are_listed_and_the_clean_table_has_none(tmp_path):
     assert "give a name that ends in .csv" in str(refused.exception) + refused.output
 
 
+def test_the_clean_table_keeps_all_labels_and_levels(tmp_path):
+    root = class_folders(tmp_path / "photos", ["a", "b"], per_class=3)
+    files = sorted(str(path.relative_to(tmp_path)) for path in root.rglob("*.png"))
+    (tmp_path / files[1]).write_bytes((tmp_path / files[0]).read_bytes())
+    (tmp_path / files[4]).write_bytes((tmp_path / files[3]).read_bytes())
+    # Of two copies with one set of labels the first stays; of two with other labels, none, even in one class.
+    labels = ["red|round", "round|red", "small|red", "round", "round|red", "small"]
+    rows = [f"{path},{names},{k % 2},0" for k, (path, names) in enumerate(zip(files, labels, strict=True))]
+    (tmp_path / "own.csv").write_text("\n".join(["path,labels,super_label,super_label_2", *rows]))
+    words = ["data", "check", str(tmp_path / "own.csv"), "--write-clean", str(tmp_path / "clean.csv")]
+    said = CliRunner().invoke(app, words)
+    assert said.exit_code == 0, said.output
+    with (tmp_path / "clean.csv").open() as file:
+        kept = [tuple(line.values())[1:] for line in csv.DictReader(file)]
+    assert kept == [("red|round", "0", "0"), ("small|red", "0", "0"), ("small", "1", "0")]
+
+
 def test_the_page_shows_suspects_with_both_classes(tmp_path):
     said = CliRunner().invoke(app, ["data", "check", "--dataset", "icons", "--page", str(tmp_path / "page.html")])
     assert said.exit_code == 0, said.output

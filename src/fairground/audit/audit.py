@@ -162,7 +162,9 @@ def write_clean(rows: AuditRows, out: Path) -> int:
         columns["split"] = [rows.part_names[part].replace("in no part", "") for part in rows.part_of]
     boxes = {} if files.boxes is None else dict(zip(("x1", "y1", "x2", "y2"), files.boxes.T, strict=True))
     marks = {"is_query": table.is_query, "is_gallery": table.is_gallery}
-    numbers = {**marks, "group": table.groups, "category": table.super_labels, **boxes}
+    wider = () if table.wider_labels is None else table.wider_labels.T
+    levels = {f"super_label_{level}": column for level, column in enumerate(wider, 2)}
+    numbers = {**marks, "group": table.groups, "super_label": table.super_labels, **levels, **boxes}
     columns |= {name: [str(int(value)) for value in column] for name, column in numbers.items() if column is not None}
     lines = [line for row, line in enumerate(zip(*columns.values(), strict=True)) if row not in gone]
     _write(out, tuple(columns), lines)
