@@ -61,7 +61,7 @@ def test_a_protocol_for_other_data_and_what_is_compared_are_refused(tmp_path, ph
 
 def test_images_without_colour_or_of_few_pixels_may_be_unlike_photographs(photos):
     found = asked(photos)
-    assert (found.is_drawn, found.is_one_size) == (found.shorter_side <= 64, True)
+    assert found.is_drawn == (found.shorter_side <= 64)
     for path in photos.rglob("*.*"):
         Image.fromarray(np.full((90, 120), 7, np.uint8)).save(path)
     gray = asked(photos)
@@ -74,6 +74,20 @@ def test_images_without_colour_or_of_few_pixels_may_be_unlike_photographs(photos
         "transform.side": 64,
         "transform.shorter_side": 64,
     }
+
+
+def test_a_trunk_without_weights_is_trained_from_scratch_and_never_the_baseline(photos):
+    for protocol in (None, "laptop"):
+        found = asked(photos, {"trunk": "small_conv", "trunk.widths": [8, 8]}, protocol=protocol)
+        assert found.sentences[-1] == "small_conv is trained from scratch, and compared with the pretrained network."
+        assert (found.protocol, found.first().name) == ("laptop", FIRST)
+        assert found.new(60).overrides["trunk.widths"] == [8, 8]
+        assert found.new(60).name == "small_conv"
+        assert found.identity()["base"]["trunk"] == "small_conv"
+    with pytest.raises(InputError, match="tries pretrained networks, and small_conv has no weights: give"):
+        asked(photos, {"trunk": "small_conv"}, protocol="photographs")
+    found = asked(photos, {"trunk": FIRST})
+    assert (found.protocol, found.small, found.first().overrides["trunk.weights"]) == ("", {}, "imagenet")
 
 
 def request_of(**changes):

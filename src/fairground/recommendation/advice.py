@@ -7,7 +7,7 @@ the frozen network is shown.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import NamedTuple
 
@@ -22,8 +22,6 @@ from fairground.recommendation.request import RAW
 from fairground.recommendation.search import Search
 from fairground.reporting.headings_and_units import duration, heading, show, unit
 
-#: fewer validation classes than this can show large differences alone
-FEW_CLASSES = 8
 #: a comparison needs no more units than this; more classes are grouped
 MOST_UNITS = 24
 
@@ -32,7 +30,7 @@ MOST_UNITS = 24
 class Decision:
     """`chosen` is what to use; `comparison` is that of `methods` by `metric`, the frozen network first.
 
-    `scores` are means over the classes that all of them validated on, `n_classes` of them.
+    `scores` are means over the classes that all of them validated on.
     """
 
     metric: str
@@ -40,7 +38,6 @@ class Decision:
     methods: Sequence[Method]
     scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     comparison: Comparison | None = None
-    n_classes: int = 0
     n_tried: int = 0
     #: whether the chosen training was best where it ended
     still_improves: bool = False
@@ -64,8 +61,9 @@ class Decision:
 
     def pair(self, method: Method) -> Pair | None:
         """Return how a method compares with the frozen network."""
-        is_compared = self.comparison is not None and method is not self.frozen
-        return self.comparison.pair(method.label, self.frozen.label) if self.comparison and is_compared else None
+        if self.comparison is None or method is self.frozen:
+            return None
+        return self.comparison.pair(method.label, self.frozen.label)
 
 
 class Bar(NamedTuple):
@@ -109,32 +107,23 @@ def decide(search: Search | None, frozen: Method) -> Decision:
         metric: {one.label: known.by_class(one.label, metric, folds) for one in methods} for metric in request.metrics
     }
     marks = [one.steps for one in search.entered.values() if one.training == chosen.training]
-    found = []
+    found = Decision(
+        metric=request.by,
+        chosen=chosen,
+        methods=methods,
+        scores={one.label: {name: fmean(of[one.label].values()) for name, of in by_class.items()} for one in methods},
+        n_tried=len({label for label, _ in known}),
+        still_improves=chosen.steps == max(marks, default=0),
+    )
+    if len(methods) < 2:
+        return found
+    by_metric = []
     for metric in request.deciding:
-        comparison = None
-        if len(methods) > 1:
-            units = {label: dict(enumerate(_units(list(of.values())))) for label, of in by_class[metric].items()}
-            comparison = compare_values(units, level=1 - (1 - LEVEL) / len(request.deciding))
-        found.append(
-            Decision(
-                metric=metric,
-                chosen=chosen,
-                methods=methods,
-                scores={
-                    one.label: {name: fmean(of[one.label].values()) for name, of in by_class.items()} for one in methods
-                },
-                comparison=comparison,
-                n_classes=len(by_class[metric][frozen.label]),
-                n_tried=len({label for label, _ in known}),
-                still_improves=chosen.steps == max(marks, default=0),
-            )
-        )
-
-    def shows(decision: Decision) -> bool:
-        pair = decision.pair(chosen)
-        return pair is not None and pair.verdict == "better"
-
-    return next((one for one in found if shows(one)), found[0])
+        units = {label: _units(list(of.values())) for label, of in by_class[metric].items()}
+        comparison = compare_values(units, level=1 - (1 - LEVEL) / len(request.deciding))
+        by_metric.append(replace(found, metric=metric, comparison=comparison))
+    shown = (one for one in by_metric if (pair := one.pair(chosen)) and pair.verdict == "better")
+    return next(shown, by_metric[0])
 
 
 def compared(found: Mapping[str, Evaluation], decision: Decision) -> Pair | None:
@@ -143,17 +132,14 @@ def compared(found: Mapping[str, Evaluation], decision: Decision) -> Pair | None
     others = [label for label in found if label != frozen and (decision.is_frozen or label == decision.chosen.label)]
     if not others:
         return None
-    units = {
-        one: dict(enumerate(_units(np.nan_to_num(found[one].per_class[decision.metric]))))
-        for one in (frozen, others[0])
-    }
+    units = {one: _units(np.nan_to_num(found[one].per_class[decision.metric])) for one in (frozen, others[0])}
     return next(iter(compare_values(units).pairs), None)
 
 
 def advice_of(found: Decision, test: UnsealedScores, search: Search | None, *, elapsed: float) -> list[str]:
     """Return the advice, most important sentence first."""
     sentences = [_what_to_take(found, test), *_how_sure(found)]
-    if search is not None and (search.folds.n_per_fold < ENOUGH or len(search.folds.classes) < FEW_CLASSES):
+    if search is not None and search.folds.n_per_fold < ENOUGH:
         few = f"Only {len(search.folds.classes)} classes can validate, {search.folds.n_per_fold} at a time"
         sentences.append(f"{few}: small differences cannot be seen with so few.")
     tried = "method was tried" if found.n_tried == 1 else "methods were tried"
@@ -222,10 +208,10 @@ def verdict_words(pair: Pair, found: Decision) -> str:
     return f"{are} the {frozen.title}, a difference of {size}"
 
 
-def _units(values: Sequence[float] | np.ndarray) -> list[float]:
+def _units(values: Sequence[float] | np.ndarray) -> dict[int, float]:
     """Return values of classes, or the means of groups of them where they are many."""
     groups = np.array_split(np.random.default_rng(len(values)).permutation(len(values)), min(len(values), MOST_UNITS))
-    return [float(np.mean(np.asarray(values)[group])) for group in groups]
+    return {number: float(np.mean(np.asarray(values)[group])) for number, group in enumerate(groups)}
 
 
 def _capital(sentence: str) -> str:

@@ -10,7 +10,8 @@ from typing import Literal
 
 from fairground.spec import AdaptationSpec, Trains, Value, load_run, load_study
 
-DIMENSIONS = (64, 128, 256, 512)
+#: of whitened features
+MOST_DIMENSIONS = 512
 #: shrinkage and prior of discriminants: many classes and images need little of either, few need much
 DISCRIMINANTS = ((0.7, 2.0), (0.3, 2.0), (0.9, 4.0))
 HEAD_RATES = (3e-4, 1e-3)
@@ -89,8 +90,7 @@ def plain(name: str, network: Network) -> Method:
 
 def closed_forms(frozen: Method, width: int, n_train: int) -> list[Method]:
     """Return the network as it is, with discriminants, and on whitened principal axes: nothing is trained."""
-    dims = _dimensions(width, n_train)
-    whitened = [_whitened(dim, power) for dim in dims[-1:] for power in (0.5, 1.0)]
+    whitened = [_whitened(width, n_train, power) for power in (0.5, 1.0)]
     return [frozen, *(_with_head(frozen, *one) for one in (*map(discriminant, DISCRIMINANTS), *whitened))]
 
 
@@ -138,9 +138,11 @@ def _fine_tuned(
 
 def trained_heads(start: Method, width: int, n_train: int) -> list[Method]:
     """Return heads x losses x rates, those that start from the best closed form first."""
-    wide = _dimensions(width, n_train)[-1]
     starts = [(start.head, {key: value for key, value in start.overrides.items() if key.startswith("head")})]
-    starts += [("residual", {"head": "residual", "head.rank": max(1, min(64, width // 2))}), _whitened(wide, 0.5)]
+    starts += [
+        ("residual", {"head": "residual", "head.rank": max(1, min(64, width // 2))}),
+        _whitened(width, n_train, 0.5),
+    ]
     losses = load_study("recommend/features-settings").methods
     found = {}
     for rate in HEAD_RATES:
@@ -163,15 +165,11 @@ def _rates(rate: float) -> dict[str, Value]:
     return {**adam, "optimiser.lr": rate, "optimiser.head_lr": rate}
 
 
-def _dimensions(width: int, n_train: int) -> list[int]:
-    """Return the dimensions below the width and the number of images; where all are too many, as many as there are."""
-    return [dim for dim in DIMENSIONS if dim < min(width, n_train)] or [max(1, min(width, n_train - 1))]
-
-
 def discriminant(setting: tuple[float, float]) -> tuple[str, dict[str, Value]]:
     shrinkage, prior = setting
     return f"PLDA {shrinkage:g}/{prior:g}", {"head": "plda", "head.shrinkage": shrinkage, "head.prior": prior}
 
 
-def _whitened(dim: int, power: float) -> tuple[str, dict[str, Value]]:
+def _whitened(width: int, n_train: int, power: float) -> tuple[str, dict[str, Value]]:
+    dim = max(1, min(width, n_train - 1, MOST_DIMENSIONS))
     return f"whitening {dim}/{power:g}", {"head": "whitened", "head.embedding_dim": dim, "head.power": power}

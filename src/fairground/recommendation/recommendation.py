@@ -11,7 +11,6 @@ Each phase has its share of the time (budget). Ctrl-C in the first three ends wi
 """
 
 import hashlib
-from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from fairground.deploy import MeasuredScore, Threshold, UsableModel, metadata_of, thresholds_of, write_model
+from fairground.deploy import MeasuredScore, UsableModel, metadata_of, thresholds_of, write_model
 from fairground.errors import DataError, DivergedError, StoreError, require
 from fairground.evaluation import Bootstrap, EmbeddingView, Evaluation, evaluate_in_detail
 from fairground.files import read_json
@@ -30,7 +29,7 @@ from fairground.recommendation.methods import Method, Network, trained_networks
 from fairground.recommendation.networks import TEST_PASSES, TIMED, choose_network
 from fairground.recommendation.page_pictures import PagePictures
 from fairground.recommendation.recommendation_folder import Measurements, RecommendationFolder
-from fairground.recommendation.request import Request
+from fairground.recommendation.request import NOTHING_READ, Request
 from fairground.recommendation.search import CORES, Search
 from fairground.recommendation.search_progress import SearchProgress
 from fairground.recommendation.time_budget import Budget
@@ -71,7 +70,7 @@ class Recommendation:
         """The network whose frozen features everything is compared with."""
         if kept := self.folder.plan["network"]:
             return Network(**kept)
-        found = self.request.first(self.budget.seconds)
+        found = self.request.first()
         if found.protocol == "photographs":
             self._prepare()
             say = (self.progress.say, self.progress.doing)
@@ -119,13 +118,13 @@ class Recommendation:
         except KeyboardInterrupt:
             is_stopped = True
             if "network" not in vars(self):
-                self.network = self.request.first(self.budget.seconds)
+                self.network = self.request.first()
             self.progress.news("Stopped. Ending with the best so far: model and page (Ctrl-C again leaves at once).")
         self.decision = advice.decide(self.search, self.frozen)
-        model, spec, thresholds = self._train_final()
+        model, spec = self._train_final()
         if self.search is not None and not is_stopped:
             self.test = self._open_test(model)
-        plan = self._write_plan(model, spec, thresholds)
+        plan = self._write_model(model, spec)
         result = self._write_page(spec) | {"is_stopped": is_stopped}
         spent = self.folder.plan["spent"] + self.budget.used()
         self.folder.write(**plan, result=result, spent=round(spent, 1))
@@ -136,38 +135,31 @@ class Recommendation:
     def _embed(self) -> None:
         """Embed the seen images, as many as the time allows, and keep the time that the test images will take."""
         bench, progress, budget = self.bench, self.progress, self.budget
-        rows = bench.seen
-        if not self.network.is_new:
-            counted = progress.counted("embedding images")
-            with torch_threads(CORES):
-                some = bench.embed(rows[:TIMED])
-                begun = budget.used()
-                if bench.cache is not None and len(some):
-                    with torch.no_grad():
-                        # An accelerator is waited for.
-                        bench.trunk(bench.transform.evaluate(bench.table.images, some, self.device)).cpu()
-                    self.speed = len(some) / (budget.used() - begun)
-                    seconds = TEST_PASSES * bench.n_test / self.speed
-                    budget.kept = min(seconds, budget.seconds / 2)
-                    if seconds > budget.seconds / 2:
-                        alone = f"The {bench.n_test} test images alone take {duration(seconds)}"
-                        progress.say(f"{alone}: the time is too short and will be exceeded.")
-                rows = bench.embed(rows, is_time=lambda: budget.left("embed") > 0, tell=counted)
-        require(len(rows) > 0, "no image can be read (`fairground data check` says why)", DataError)
-        self.rows = rows
-        self._say_embedded()
-
-    def _say_embedded(self) -> None:
-        bench, n = self.bench, len(self.rows)
-        if bench.cache is None or self.network.is_new:
-            return
-        n_late = len(bench.cache.missing("plain", bench.seen))
-        n_bad = len(bench.seen) - n - n_late
-        how = f" at {self.progress.speed:.0f} images/s" if self.progress.speed else ""
-        bad = f" {n_bad} cannot be read and are left out (`fairground data check` names them)." if n_bad else ""
-        late = f" There was no time for {n_late} more; a longer --time embeds them." if n_late else ""
-        kept = f"{size(n * bench.cache.row_bytes)} of features are in {bench.cache.folder}"
-        self.progress.say(f"{n} images embedded{how}; {kept}.{bad}{late}")
+        counted = progress.counted("embedding images")
+        with torch_threads(CORES):
+            some = bench.embed(bench.seen[:TIMED])
+            begun = budget.used()
+            if bench.cache is not None and len(some):
+                with torch.no_grad():
+                    # An accelerator is waited for.
+                    bench.trunk(bench.transform.evaluate(bench.table.images, some, self.device)).cpu()
+                self.speed = len(some) / (budget.used() - begun)
+                seconds = TEST_PASSES * bench.n_test / self.speed
+                budget.kept = min(seconds, budget.seconds / 2)
+                if seconds > budget.seconds / 2:
+                    alone = f"The {bench.n_test} test images alone take {duration(seconds)}"
+                    progress.say(f"{alone}: the time is too short and will be exceeded.")
+            self.rows = bench.embed(bench.seen, is_time=lambda: budget.left("embed") > 0, tell=counted)
+        n = len(self.rows)
+        require(n > 0, NOTHING_READ, DataError)
+        if bench.cache is not None:
+            n_late = len(bench.cache.missing("plain", bench.seen))
+            n_bad = len(bench.seen) - n - n_late
+            how = f" at {progress.speed:.0f} images/s" if progress.speed else ""
+            bad = f" {n_bad} cannot be read and are left out (`fairground data check` names them)." if n_bad else ""
+            late = f" There was no time for {n_late} more; a longer --time embeds them." if n_late else ""
+            kept = f"{size(n * bench.cache.row_bytes)} of features are in {bench.cache.folder}"
+            progress.say(f"{n} images embedded{how}; {kept}.{bad}{late}")
 
     # search
 
@@ -193,7 +185,7 @@ class Recommendation:
 
     # final
 
-    def _train_final(self) -> tuple[AdaptedModel, AdaptationSpec, tuple[Threshold, ...]]:
+    def _train_final(self) -> tuple[AdaptedModel, AdaptationSpec]:
         """Train what was chosen on all seen classes; where that diverges, the best of what needs no training."""
         try:
             return self._train_on_all(self.decision.chosen)
@@ -202,18 +194,14 @@ class Recommendation:
             self.decision = replace(self.decision, chosen=self.decision.best_closed)
             return self._train_on_all(self.decision.chosen)
 
-    def _train_on_all(self, method: Method) -> tuple[AdaptedModel, AdaptationSpec, tuple[Threshold, ...]]:
+    def _train_on_all(self, method: Method) -> tuple[AdaptedModel, AdaptationSpec]:
         """Train a method at least as long as it was judged; one that still improved as long as there is time."""
-        search = self.search
         spec = method.spec(self.request.base, self.request.seed)
         bench = self.bench_of(method)
         if method.trains == "network" and not method.is_on_maps:
             # The test images go through all stages for the frozen network, and through all for this one.
             self.budget.kept *= 2 / TEST_PASSES
         rows = np.sort(self.rows) if len(self.rows) else np.sort(bench.seen)
-        if search is None or not len(self.rows):
-            # Nothing is known: the network as it is.
-            return Adaptation(bench, spec, rows).finished(spec.run.head), spec, ()
         self.progress.news(f"training the model to hand over: {method.title}")
         with torch_threads(_threads(spec)):
             training = Adaptation(bench, spec, rows)
@@ -224,11 +212,7 @@ class Recommendation:
                 self.progress.doing(f"final training: step {training.steps}")
                 training.step()
             spec = replace(spec, steps=training.steps)
-            model = training.finished(spec.run.head)
-        view = search.views.get(method.label)
-        with suppress(ValueError):
-            return model, spec, () if view is None else thresholds_of(view)
-        return model, spec, ()
+            return training.finished(spec.run.head), spec
 
     # test
 
@@ -267,32 +251,19 @@ class Recommendation:
 
     # write
 
-    def _write_plan(
-        self, model: AdaptedModel, spec: AdaptationSpec, thresholds: tuple[Threshold, ...]
-    ) -> dict[str, Any]:
-        """Write the model folder, and return the plan that makes it again."""
-        checksum = self._write_model(model, spec, thresholds)
-        return {
-            "adaptation": to_plain(spec),
-            "rows": np.sort(self.rows).tolist(),
-            "threads": _threads(spec),
-            "device": self.device.type,
-            "weights_sha256": checksum,
-        }
-
-    def _write_model(self, adapted: AdaptedModel, spec: AdaptationSpec, thresholds: tuple[Threshold, ...]) -> str:
-        """Write the model folder, trunk and head as one network, and return the checksum of its weights."""
-        method = self.decision.chosen
-        bench, run = self.bench_of(method), spec.run
+    def _write_model(self, adapted: AdaptedModel, spec: AdaptationSpec) -> dict[str, Any]:
+        """Write the model folder, trunk and head as one network, and return the plan that makes it again."""
+        method, run = self.decision.chosen, spec.run
+        bench = self.bench_of(method)
         rows = np.sort(self.rows if len(self.rows) else bench.seen)
         network = bench.full_model(adapted)
         scores = {"validation": self.decision.scores_of(method), "test": self.test.scores.get(method.label, {})}
+        view = self.search.views.get(method.label) if self.search else None
         prints = (bench.table.images.fingerprint()[:16], hashlib.sha256(rows.tobytes()).hexdigest()[:16])
-        profile = profile_of(bench.table, rows, network, *prints, is_normalised=adapted.normalise)
         metadata = metadata_of(
             self.folder.name,
             run,
-            profile,
+            profile_of(bench.table, rows, network, *prints, is_normalised=adapted.normalise),
             protocol=f"recommend {run.protocol}",
             precision="full",
             scores=tuple(
@@ -300,11 +271,17 @@ class Recommendation:
                 for split, found in scores.items()
                 for metric, value in found.items()
             ),
-            thresholds=thresholds,
+            thresholds=thresholds_of(view) if view else (),
             notes=(f"made by `fairground recommend`: {replace(method, steps=spec.steps).label}",),
         )
         model = UsableModel(network=network, transform=bench.transform, metadata=metadata, device=self.device)
-        return write_model(model, self.folder.model).weights_sha256
+        return {
+            "adaptation": to_plain(spec),
+            "rows": np.sort(self.rows).tolist(),
+            "threads": _threads(spec),
+            "device": self.device.type,
+            "weights_sha256": write_model(model, self.folder.model).weights_sha256,
+        }
 
     def _write_page(self, spec: AdaptationSpec) -> dict[str, Any]:
         folder, decision, test = self.folder, self.decision, self.test

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from fairground.errors import StoreError, require
-from fairground.files import held, put_away, read_json, write_atomically
+from fairground.files import append_line, held, put_away, read_json, write_atomically
 from fairground.records import Content, changes_in
 from fairground.spec.run_names import NAME_LENGTH, canonical_json
 
@@ -90,10 +90,7 @@ class Measurements(dict[tuple[str, int], Measurement]):
     def add(self, method: str, fold: int, found: Measurement) -> None:
         self[method, fold] = found
         if self._path is not None:
-            line = {"scope": self._scope, "method": method, "fold": fold, **found._asdict()}
-            with self._path.open("a", encoding="utf-8") as file:
-                # The line break comes first, in case the last line is half a line.
-                file.write("\n" + json.dumps(line))
+            append_line(self._path, {"scope": self._scope, "method": method, "fold": fold, **found._asdict()})
 
     def folds(self, method: str) -> list[int]:
         return sorted(fold for known, fold in self if known == method)

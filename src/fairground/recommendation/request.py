@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
 from fairground.errors import DataError, require
 from fairground.recommendation.methods import Method, Network, plain
-from fairground.spec import Value, load_run
+from fairground.spec import Value, find, load_run
 
 #: fewer classes cannot be divided into two that train, two that validate and as many that test
 LEAST_CLASSES = 8
@@ -26,17 +26,21 @@ SECOND = "map@r"
 ALWAYS = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
 #: what is compared, and so cannot be set for every method
 COMPARED = ("loss", "head", "miner", "seed", "optimiser.lr", "optimiser.head_lr")
+#: mean difference of the channels of an image without colour, of 255
+MOST_GRAY = 4
 #: images whose size and colour are looked at
-LOOKED_AT = 512
+LOOKED_AT = 64
+NOTHING_READ = "no image can be read (`fairground data check` says why)"
 #: what the first row of every table is called
-FROZEN, RAW, UNTRAINED = "frozen network", "raw features", "untrained network"
+FROZEN, RAW = "frozen network", "raw features"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """`base` are the overrides of data and split for every method, the user's last.
 
-    `protocol` is the one asked for, empty for any. `shorter_side` is the median of the images, 0 of features.
+    `protocol` is the one asked for, empty for any; `small` is the user's own trunk where it is trained from scratch.
+    `shorter_side` is the median of the images, 0 of features.
     """
 
     title: str
@@ -44,8 +48,8 @@ class Request:
     by: str = "recall@1"
     seed: int = 0
     protocol: str = ""
+    small: Mapping[str, Value] = field(default_factory=dict)
     shorter_side: int = 0
-    is_one_size: bool = False
     is_drawn: bool = False
     #: the shorter side that image files are prepared to, 0 to decode them each time
     prepared: int = 256
@@ -73,39 +77,34 @@ class Request:
         if self.base.get("data") in ("folder", "table"):
             overrides["data.prepared"] = self.prepared
         if trunk:
-            overrides |= {"trunk": trunk, "trunk.weights": "imagenet"}
+            overrides["trunk"] = trunk
+        name = trunk or str(self.base.get("trunk", FIRST))
+        if find("trunks", name).published:
+            overrides["trunk.weights"] = "imagenet"
         if side:
             overrides |= {"transform.side": side, "transform.shorter_side": round(side * MARGIN)}
-        name = f"{trunk or self.base.get('trunk', FIRST)}{f' at {side} pixels' if side else ''}"
+            name += f" at {side} pixels"
         return Network(name=name, protocol="photographs", overrides=overrides)
 
     def new(self, seconds: float) -> Network:
-        """Return a small network without weights, whose size the time decides."""
-        trunk = "folded_conv" if seconds < SHORT else "small_conv"
+        """Return a network to train from scratch: the user's own, or a small one whose size the time decides."""
         side = max(16, min(SMALL_SIDE, self.shorter_side) // 16 * 16)
-        overrides: dict[str, Value] = {"trunk": trunk}
+        overrides = {"trunk": "folded_conv" if seconds < SHORT else "small_conv", **self.small}
         if self.base.get("data") in ("folder", "table"):
-            overrides["data.prepared"] = side
-        if not self.is_one_size or self.shorter_side > SMALL_SIDE:
             overrides |= {"transform": "mlrc2020", "transform.side": side, "transform.shorter_side": side}
-        return Network(name=trunk, protocol="laptop", overrides=overrides, is_new=True)
+            overrides["data.prepared"] = side
+        return Network(name=str(overrides["trunk"]), protocol="laptop", overrides=overrides, is_new=True)
 
-    def first(self, seconds: float) -> Network:
-        """Return where features come from if nothing is measured: of published weights, wherever there are any."""
-        from fairground.recommendation.networks import available_trunks
-
-        if not self.shorter_side:
-            return Network(name="", protocol="features")
-        is_new = self.protocol == "laptop" and ("trunk" in self.base or not available_trunks())
-        return self.new(seconds) if is_new else self.published("", 0)
+    def first(self) -> Network:
+        """Return where features come from if nothing is measured."""
+        return self.published("", 0) if self.shorter_side else Network(name="", protocol="features")
 
     def frozen(self, network: Network) -> Method:
-        names = {"features": RAW, "photographs": FROZEN, "laptop": UNTRAINED}
-        return plain(names[network.protocol], network)
+        return plain(FROZEN if self.shorter_side else RAW, network)
 
     def identity(self) -> dict[str, Any]:
         """Return all that decides the answer; the time does not, so that more of it continues the same search."""
-        return {"base": dict(self.base), "by": self.by, "seed": self.seed, "protocol": self.protocol}
+        return {"base": {**self.base, **self.small}, "by": self.by, "seed": self.seed, "protocol": self.protocol}
 
 
 def make_request(
@@ -137,27 +136,33 @@ def make_request(
     require(protocol is None or protocol in kinds, refusal)
     for key in COMPARED:
         require(key not in overrides, f"recommend compares methods, so {key} cannot be set for all of them")
-    side, is_one_size, is_drawn = 0, True, False
+    side, is_gray, what = 0, False, f"Ready-made features of {images.channels} numbers."
     if images.is_picture:
-        # Some images are enough, and quick to read.
-        some = np.unique(np.linspace(0, len(images) - 1, min(len(images), LOOKED_AT)).astype(np.int64))
-        sizes = _sizes(images, some)
-        side, is_one_size = int(np.median(sizes.min(axis=1))), bool((sizes == sizes[0]).all())
-        is_drawn = side <= SMALL_SIDE or images.channels == 1 or _is_gray(images, some[:: max(1, len(some) // 16)])
-    what = (
-        f"Images of about {side} pixels" if images.is_picture else f"Ready-made features of {images.channels} numbers"
-    )
-    return Request(
+        side, is_gray = _side_and_gray(images)
+        what = f"Images of about {side} pixels."
+    request = Request(
         title=f"Which method for {label}?",
         base={**data, **({} if "split" in overrides else split), **overrides},
         by=by,
         seed=seed,
         protocol=protocol or "",
         shorter_side=side,
-        is_one_size=is_one_size,
-        is_drawn=is_drawn,
-        sentences=(f"{len(table.labels)} items of {np.count_nonzero(counts)} classes. {how_split}", f"{what}."),
+        is_drawn=is_gray or 0 < side <= SMALL_SIDE,
+        sentences=(f"{len(table.labels)} items of {np.count_nonzero(counts)} classes. {how_split}", what),
     )
+    trunk = {key: value for key, value in overrides.items() if key.partition(".")[0] == "trunk"}
+    if not trunk or not images.is_picture:
+        return request
+    run = request.frozen(request.first()).spec(request.base, seed).run
+    is_pretrained = bool(build("trunk", run.trunk, {"channels": images.channels}).weights_fingerprint)
+    if is_pretrained and protocol != "laptop":
+        return request
+    # Random weights are no baseline: the pretrained network of the protocol is.
+    refusal = f"--protocol photographs tries pretrained networks, and {run.trunk.name} has no weights: "
+    require(protocol != "photographs", refusal + "give trunk.weights, or leave out --protocol")
+    said = f"{run.trunk.name} is trained from scratch, and compared with the pretrained network."
+    base = {key: value for key, value in request.base.items() if key not in trunk}
+    return replace(request, base=base, small=trunk, protocol="laptop", sentences=(*request.sentences, said))
 
 
 def choose_split(
@@ -187,33 +192,19 @@ def choose_split(
     return {"split": "random_halves", "split.seed": seed}, f"No class is in two parts: {sealed}; {others}."
 
 
-def _sizes(images: Any, rows: Any) -> Any:
-    """Return the sizes of images; where some cannot be read, those of the others."""
-    import numpy as np
-
-    try:
-        return images.sizes(rows)
-    except DataError:
-        found = []
-        for row in rows:
-            with suppress(DataError):
-                found.append(images.sizes(row[None]))
-        if not found:
-            raise
-        return np.concatenate(found)
-
-
-def _is_gray(images: Any, rows: Any) -> bool:
-    """Tell whether a few images have no colour, as characters and drawings; those that cannot be read say nothing."""
+def _side_and_gray(images: Any) -> tuple[int, bool]:
+    """Return the median shorter side of some images, and whether none has colour, as of characters and drawings."""
     import numpy as np
 
     from fairground.loading.image_dataset import shrunk_picture
 
-    for row in rows.tolist():
-        try:
-            pixels = np.asarray(shrunk_picture(images, row, 32)[0].convert("RGB"), dtype=np.int64)
-        except DataError:
-            continue
-        if (pixels.max(axis=2) - pixels.min(axis=2)).mean() > 4:
-            return False
-    return True
+    sides, colours = [], []
+    for row in np.unique(np.linspace(0, len(images) - 1, LOOKED_AT).astype(np.int64)).tolist():
+        # Those that cannot be read say nothing.
+        with suppress(DataError):
+            picture, size = shrunk_picture(images, row, 32)
+            pixels = np.asarray(picture.convert("RGB"), dtype=np.int64)
+            sides.append(min(size))
+            colours.append((pixels.max(axis=2) - pixels.min(axis=2)).mean())
+    require(len(sides) > 0, NOTHING_READ, DataError)
+    return int(np.median(sides)), max(colours) <= MOST_GRAY

@@ -43,8 +43,8 @@ from fairground.training.adaptation import MOST_FITTED, Adaptation, Workbench
 FIRST_MARK = {"head": 30, "network": 20}
 #: fewer steps say nothing
 LEAST_STEPS = 8
-#: images that heads are fitted to at least
-LEAST_FITTED = 300
+#: images that heads are fitted to, at least and at most
+FITTED = (300, MOST_FITTED)
 #: a training ends when its best was so many marks ago
 PATIENCE = 2
 #: of the time to try trainings, what one may take: the next ones are to have some
@@ -87,14 +87,12 @@ class Search:
         bench, rows = self.bench_of(frozen), self.folds.least_training_rows
         width = bench.trunk.n_features
         with suppress(TimeUpError):
-            for place, method in enumerate([frozen] if frozen.network.is_new else closed_forms(frozen, width, rows)):
-                # Embedding for an untrained network takes the time of its training, which has one fold too.
-                for fold in range(1 if frozen.network.is_new else self.folds.n_folds):
+            for place, method in enumerate(closed_forms(frozen, width, rows)):
+                for fold in range(self.folds.n_folds):
                     if place > 1 and (method.label, fold) not in self.known:
                         self.budget.check("closed")
                     self._measure_closed(method, fold)
-        start = self.best(["nothing"]) or frozen
-        heads = [] if frozen.network.is_new else trained_heads(start, width, rows)
+        heads = trained_heads(self.best(["nothing"]) or frozen, width, rows)
         # What earlier sessions measured counts, however short this one is.
         for method in [*portfolio, *heads]:
             self._enter_known(method)
@@ -215,7 +213,7 @@ class Search:
             mark = method.steps or max(2 * n_before, FIRST_MARK[method.trains])
             if method.trains == "network" and not fold:
                 self.running[method.training] = training
-            measuring = self._measuring_seconds(method, len(train), len(validation))
+            measuring = self._measuring_seconds(method, fold)
             started = self.budget.used()
             while True:
                 self.tell(f"{method.name}: step {training.steps} of {mark}")
@@ -242,28 +240,29 @@ class Search:
 
     def _fits(self, method: Method) -> bool:
         """Tell whether a training may become half as long as the best so far, which is enough to compare them."""
-        leader, (train, validation) = self.best(["network"]), self.folds.fold(0)
+        leader = self.best(["network"])
         if method.trains != "network" or leader is None or leader.network is not method.network:
             return True
         step = self.step_seconds.get(leader.training, 0.0)
         if leader.is_on_maps and not method.is_on_maps:
             step *= MAPS_FASTER
-        measuring = self._measuring_seconds(method, len(train), len(validation))
-        return leader.steps / 2 * step + measuring < self.budget.left("try")
+        return leader.steps / 2 * step + self._measuring_seconds(method) < self.budget.left("try")
+
+    def _speed(self, method: Method) -> float:
+        """Return how many images per second go through what a method trains."""
+        return self.speed * (MAPS_FASTER if method.is_on_maps else 1)
 
     def _most_fitted(self, method: Method) -> int:
         """Return to how many images heads are fitted where a training is measured: a twelfth of the time at most."""
-        speed = self.speed * (MAPS_FASTER if method.is_on_maps else 1)
-        return int(
-            np.clip(self.budget.seconds * (SHARES["try"] - SHARES["closed"]) / 12 * speed, LEAST_FITTED, MOST_FITTED)
-        )
+        seconds = self.budget.seconds * (SHARES["try"] - SHARES["closed"]) / 12
+        return MOST_FITTED if method.network.is_new else int(np.clip(seconds * self._speed(method), *FITTED))
 
-    def _measuring_seconds(self, method: Method, n_train: int, n_validation: int) -> float:
+    def _measuring_seconds(self, method: Method, fold: int = 0) -> float:
         """Return how long a measurement of a training should take: a network embeds images twice."""
         if method.trains != "network" or method.network.is_new or not self.speed:
             return 0.5
-        n_images = n_validation + min(n_train, self._most_fitted(method))
-        return 2 * n_images / (self.speed * (MAPS_FASTER if method.is_on_maps else 1))
+        train, validation = self.folds.fold(fold)
+        return 2 * (len(validation) + min(len(train), self._most_fitted(method))) / self._speed(method)
 
     def _measure_trained(self, training: Adaptation, method: Method, fold: int, validation: np.ndarray) -> list[float]:
         """Measure a training where it is, with every head in closed form; return the ranks."""
@@ -271,7 +270,7 @@ class Search:
         variants = [trained]
         if method.trains == "network" and not method.head:
             variants = after_training(trained, self._discriminants())
-        found, most = [], MOST_FITTED if method.network.is_new else self._most_fitted(method)
+        found, most = [], self._most_fitted(method)
         try:
             for share, some in groupby(variants, lambda one: one.published):
                 methods, embeddings = list(some), training.embedded(validation, share)
