@@ -23,6 +23,7 @@ from studies.results.claims import (
     c20_splits,
     c21_variance,
     c23_since2020,
+    c24_looking,
 )
 from studies.results.front_page import front_page
 from studies.results.page import DATA, Page
@@ -56,6 +57,7 @@ def pages_of(records: Path) -> list[Page]:
         c20_splits.page(halves),
         c21_variance.page(_runs(records, c21_variance.STUDIES), halves, settings, field),
         c23_since2020.page(_runs(records, c23_since2020.STUDIES)),
+        c24_looking.page(_runs(records, c24_looking.STUDIES)),
     )
     return [page for page in found if page is not None]
 

@@ -75,10 +75,12 @@ def line_panels(
     y_label: str,
     *,
     least_top: float | None = None,
+    log_x: bool = False,
 ) -> Draw:
     """Return a drawing of one panel a data set with named lines of (x, y).
 
-    With `least_top` the vertical axis begins at 0 and goes at least so far.
+    With `least_top` the vertical axis begins at 0 and goes at least so far. With `log_x` doublings are equally
+    far apart.
     """
 
     def draw(figure: "Figure", palette: Palette) -> None:
@@ -88,6 +90,9 @@ def line_panels(
             _lines(axes, lines, palette)
             if least_top is not None:
                 axes.set_ylim(-0.03 * least_top, max([least_top, *(1.05 * max(y) for _, _, y in lines)]))
+            if log_x:
+                axes.set_xscale("log", base=2)
+                axes.set_xticks(lines[0][1], [f"{x:g}" for x in lines[0][1]])
             axes.set_title(SHORT.get(data, data), fontsize=10, color=palette["ink"])
             axes.set_xlabel(x_label, fontsize=9, color=palette["soft"])
             axes.set_ylabel(y_label, fontsize=9, color=palette["soft"])

@@ -31,6 +31,8 @@ CLAIMS = {
     "c20_splits": "C20. The standard split is a sample of random ones",
     "c21_variance": "C21. A table of losses is mostly about its losses",
     "c23_since2020": "C23. Losses published since 2020 keep their gain",
+    "c24_looking": "C24. Choosing the epoch on the test set pays, and long training costs",
+    "c25_sets": "C25. The order of losses at their defaults carries over to other data",
 }
 #: studies of all methods on one data set
 FIELDS = ("c1_", "c17_")

@@ -17,6 +17,7 @@ from studies.results.claims import (
     c20_splits,
     c21_variance,
     c23_since2020,
+    c24_looking,
 )
 from studies.results.page import Page
 from studies.results.records import JOINED, ExportedRun
@@ -259,3 +260,23 @@ def test_self_distillation_of_c23_starts_where_the_other_heads_start() -> None:
     for head in (own, other):
         head.fit([features])
     torch.testing.assert_close(own(features), other(features))
+
+
+@pytest.mark.parametrize(("rise", "end", "expected"), [(0.06, 0.2, "holds"), (0.0, 0.45, "does not hold")])
+def test_the_price_of_looking_is_what_the_best_epoch_has_over_the_selected_one(
+    rise: float, end: float, expected: str
+) -> None:
+    runs = []
+    for number in range(c24_looking.N_LOSSES):
+        level = 0.5 + 0.001 * number
+        test = dict.fromkeys(range(129), level) | {0: 0.4, 64: level + 0.0001 * number, 100: level + rise, 128: end}
+        validation = {0: 0.9, **{epoch: 0.5 - 0.001 * epoch for epoch in range(1, 129)}}
+        curves = {("test", metric): test for metric in ("recall@1", "map@r")}
+        curves |= {("validation", metric): validation for metric in ("recall@1", "map@r")}
+        runs.append(exported(f"L{number}", 0, level, study="c24_looking_esc50", data="features", epochs=curves))
+    found = c24_looking.page(runs)
+    assert list(verdicts(found).values()) == [expected, "holds", expected]
+    assert found is not None
+    assert "Not all losses are finished, left out: CUB and Flowers." in found.limits
+    assert f"{25 if end < 0.4 else 0} of 25 after 128 epochs" in found.answers[2].sentence
+    assert c24_looking.page(runs[1:]) is None

@@ -118,10 +118,15 @@ def _n_looks(run: ExportedRun) -> int:
 
 def inflation(run: ExportedRun, n: int, *, by: str = "map@r", judged: str = JUDGED) -> float:
     """Return what the best of the first `n` test epochs has over the one that validation selects among them."""
-    validated, tested = run.epochs["validation", by], run.epochs["test", judged]
-    looks = [epoch for epoch in validated if 0 < epoch <= n]
-    selected = max(looks, key=lambda epoch: (validated[epoch], -epoch))
-    return max(tested[epoch] for epoch in looks) - tested[selected]
+    tested = run.epochs["test", judged]
+    best = max(value for epoch, value in tested.items() if 0 < epoch <= n)
+    return best - tested[selected_epoch(run, n, by=by)]
+
+
+def selected_epoch(run: ExportedRun, n: int, *, by: str) -> int:
+    """Return which of the first `n` trained epochs validation selects; of equal ones the first, as a run does."""
+    validated = run.epochs["validation", by]
+    return max((epoch for epoch in validated if 0 < epoch <= n), key=lambda epoch: (validated[epoch], -epoch))
 
 
 def _over_methods(runs: Sequence[ExportedRun], n: int, *, level: float = 0.95, **by: str) -> Mean:

@@ -66,7 +66,7 @@ def page(runs: Sequence[ExportedRun], searched: Sequence[ExportedRun]) -> Page |
             for data, one in parts.items()
         )
         + ".",
-        headline="**A short search adds noise as large as the difference between losses.** "
+        headline="**A short search adds noise about as large as the difference between losses.** "
         + "; ".join(
             f"On {SHORT[data]} {_moved(tables[data])} points either way, while losses differ by {points(one.loss)}; "
             f"{_agreement(tables[data])}"

@@ -15,6 +15,7 @@ from studies.results.arithmetic import (
     rank_correlation,
     spearman,
 )
+from studies.results.claims.c12_selection_on_test import selected_epoch
 from studies.results.figures import line_panels
 from studies.results.page import (
     DATA,
@@ -91,7 +92,7 @@ class _Set:
 
     def share_at_the_end(self, budget: int) -> float:
         """Return the share of runs whose best epoch by validation is the last one of a budget."""
-        return sum(_best_epoch(run, budget) == budget for run in self.runs) / len(self.runs)
+        return sum(selected_epoch(run, budget, by=METRIC) == budget for run in self.runs) / len(self.runs)
 
 
 def page(runs: Sequence[ExportedRun], field: Sequence[ExportedRun]) -> Page | None:
@@ -154,14 +155,10 @@ def _set(data: str, runs: Sequence[ExportedRun]) -> _Set:
     found: dict[int, Table] = {budget: {} for budget in BUDGETS}
     for run in runs:
         for budget in BUDGETS:
-            found[budget].setdefault(run.method, {})[run.seed] = run.epochs["test", METRIC][_best_epoch(run, budget)]
+            found[budget].setdefault(run.method, {})[run.seed] = run.epochs["test", METRIC][
+                selected_epoch(run, budget, by=METRIC)
+            ]
     return _Set(name=data, by_budget=found, runs=runs)
-
-
-def _best_epoch(run: ExportedRun, budget: int) -> int:
-    """Return which of the first trained epochs validation selects; of equal ones the first, as a run does."""
-    validated = run.epochs["validation", METRIC]
-    return max((epoch for epoch in validated if 0 < epoch <= budget), key=lambda epoch: (validated[epoch], -epoch))
 
 
 def _answers(one: _Set, line: float) -> list[Answer]:
