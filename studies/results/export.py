@@ -17,7 +17,7 @@ from fairground.records.arrays import read_arrays
 from fairground.records.record import EpochRow, RunRecord
 from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
-from fairground.spec.run_names import canonical_json, name_of, to_plain
+from fairground.spec.run_and_method_names import canonical_json, name_of, to_plain
 from fairground.spec.study_spec import StudyJob, StudySpec, jobs_of
 from fairground.studies.seal import Seal
 from fairground.studies.study_folder import begun_studies, folder_of

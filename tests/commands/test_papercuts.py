@@ -122,7 +122,7 @@ def test_the_frozen_network_stands_in_the_table_and_a_run_outlives_its_data(tmp_
 def test_the_time_left_after_a_resumption_is_reckoned_from_this_command_alone(monkeypatch):
     import rich.progress
 
-    from fairground.commands.progress_bars import counted
+    from fairground.commands.training_and_study_progress import counted
 
     clock = [0.0]
     bars = []

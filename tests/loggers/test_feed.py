@@ -10,7 +10,7 @@ from fairground.errors import InputError
 from fairground.loggers import feed as feed_module
 from fairground.loggers.feed import Feed, fed
 from fairground.records.run_folder import RunFolder
-from fairground.spec.run_names import name_of
+from fairground.spec.run_and_method_names import name_of
 from fairground.training.run import run
 from tests.patience import python
 from tests.records.factory import make_record

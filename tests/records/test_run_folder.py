@@ -11,7 +11,7 @@ import pytest
 from fairground.errors import InputError, StoreError
 from fairground.files import LockedError, is_at_work, write_with_digest
 from fairground.records import RunFolder, locked, resolve_run, run_in_progress, stored_spec
-from fairground.spec.run_names import canonical_json, name_of, to_plain
+from fairground.spec.run_and_method_names import canonical_json, name_of, to_plain
 from tests.records.factory import make_spec
 from tests.training.tiny import tiny
 

@@ -142,7 +142,7 @@ def test_one_gallery_a_method_and_no_more_than_a_page_can_carry(tmp_path, monkey
     path = write_gallery(tmp_path / "gallery.npz")
     everything = {record.name: path for record in study}
     assert page_of(study, tmp_path, galleries=everything).count('<details class="run-gallery"') == 4
-    monkeypatch.setattr("fairground.reporting.page._GALLERY_BUDGET", 1)
+    monkeypatch.setattr("fairground.reporting.gallery_pictures._MOST_CHARACTERS", 1)
     text = page_of(study, tmp_path, galleries=everything)
     assert text.count('<details class="run-gallery"') == 1
     assert "3 more galleries are not shown" in text

@@ -10,7 +10,7 @@ from fairground.errors import InputError
 from fairground.evaluation import analyse
 from fairground.spec import Purpose, child_seed, parse_overrides, protocol_names, read_analysis
 from fairground.spec.load_run_spec import load_run, run_from_plain
-from fairground.spec.run_names import method_of, name_of, to_plain
+from fairground.spec.run_and_method_names import method_of, name_of, to_plain
 
 
 def refusal(*overrides: str, file: Path | None = None) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairground.records import Clock, EpochRow, RunRecord, Score
-from fairground.spec.run_names import canonical_json, method_of, name_of, to_plain
+from fairground.spec.run_and_method_names import canonical_json, method_of, name_of, to_plain
 
 
 def score_of(spec):

@@ -12,7 +12,7 @@ from fairground.commands.show import record_lines
 from fairground.errors import InputError, SealError, StoreError
 from fairground.records.run_folder import RunFolder
 from fairground.records.training_events import Event, Note
-from fairground.spec.run_names import name_of
+from fairground.spec.run_and_method_names import name_of
 from fairground.training import Checkpoints, SealedRows, device_named
 from fairground.training.run import run
 from tests.training.stopping import stop_after

@@ -40,7 +40,7 @@ PUBLIC: Mapping[str, Sequence[tuple[str, str]]] = {
     ),
     "Specs and runs": (
         ("fairground.spec.load_run_spec", "load_run"),
-        ("fairground.spec.run_names", "name_of"),
+        ("fairground.spec.run_and_method_names", "name_of"),
         ("fairground.training.run", "run"),
         ("fairground.spec.load_study_spec", "load_study"),
         ("fairground.studies.run_study", "run_study"),

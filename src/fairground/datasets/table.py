@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from fairground.contracts.dataset import DataError, ImageTable, label_sets_of, require
-from fairground.loading import Columns, PhotoDataset, held_out, parts_from_words, photo_table, read_columns
+from fairground.loading import Columns, PhotoDataset, classes_of, held_out, parts_from_words, photo_table, read_columns
 
 #: column -> the names it may have
 NAMES = {
@@ -54,7 +54,7 @@ class TableDataset(PhotoDataset):
         if named == "labels":
             labels, sets, class_names = label_sets_of(columns.text(named), str(file))
         else:
-            labels, class_names = _classes(columns.text(named))
+            labels, class_names = classes_of(columns.text(named))
         wider = [name for level in range(2, 10) if (name := f"super_label_{level}") in columns.names]
         known = {*(name for names in NAMES.values() for name in names), *wider}
         strange = [name or "(no name)" for name in columns.names if name not in known]
@@ -73,22 +73,12 @@ class TableDataset(PhotoDataset):
             listed_parts=parts,
             is_query=None if query is None else columns.truth(query),
             is_gallery=None if gallery is None else columns.truth(gallery),
-            super_labels=None if has["super_label"] is None else _classes(columns.text(has["super_label"]))[0],
-            wider_labels=np.column_stack([_classes(columns.text(name))[0] for name in wider]) if wider else None,
-            groups=None if has["group"] is None else _classes(columns.text(has["group"]))[0],
+            super_labels=None if has["super_label"] is None else classes_of(columns.text(has["super_label"]))[0],
+            wider_labels=np.column_stack([classes_of(columns.text(name))[0] for name in wider]) if wider else None,
+            groups=None if has["group"] is None else classes_of(columns.text(has["group"]))[0],
             boxes=_boxes(columns, has),
             notes=(f"data: columns of the table not used: {', '.join(strange)}",) if strange else (),
         )
-
-
-def _classes(words: list[str]) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return a number for each word and the words in order; in order of number where all are numbers."""
-    distinct = set(words)
-    is_numeric = all(word.isascii() and word.isdigit() for word in distinct)
-    # 2 comes before 10 where classes are numbered, as it does in the lists of the benchmarks.
-    names = sorted(distinct, key=(lambda word: (int(word), word)) if is_numeric else None)
-    number = {name: label for label, name in enumerate(names)}
-    return np.array([number[word] for word in words], dtype=np.int64), tuple(names)
 
 
 def _boxes(columns: Columns, has: dict[str, str | None]) -> np.ndarray | None:

@@ -170,10 +170,7 @@ def evaluate_in_detail(
         require(bool(again), f"rerank={way} changes lists of neighbours, and no metric asked for looks at them")
         chosen |= again
     values = {name: np.zeros(view.n_queries) for name, metric in chosen.items() if isinstance(metric, RankingMetric)}
-    require(lone in ("drop", "zero"), f"lone must be 'drop' or 'zero'; got '{lone}'")
-    is_counted = np.ones(view.n_queries, bool)
-    if lone == "drop":
-        is_counted[view.relevance.query_order] = view.relevance.n_relevant > 0
+    is_counted = view.relevance.counted_queries(lone)
     why = "every class has a single image, or all its pairs are left out; give classes two images at least"
     require(not values or bool(is_counted.any()), f"no query has anything to find: {why}", DataError)
     ranked = {name: cast(RankingMetric, chosen[name]) for name in values}

@@ -54,6 +54,14 @@ class Relevance(ABC):
     def lists(self, start: int, stop: int) -> Relevant:
         """Return the relevant references of queries start..stop."""
 
+    def counted_queries(self, lone: str) -> np.ndarray:
+        """Return the queries (q,) that count in a mean; lone ones, with nothing to find, drop out or count as zero."""
+        require(lone in ("drop", "zero"), f"lone must be 'drop' or 'zero'; got '{lone}'")
+        is_counted = np.ones(len(self.query_order), bool)
+        if lone == "drop":
+            is_counted[self.query_order] = self.n_relevant > 0
+        return is_counted
+
 
 class SameClass(Relevance):
     """References of the query's class. Both sides are put in order of class, so that relevant pairs are adjacent.

@@ -56,6 +56,7 @@ from fairground.loading.class_folders import scan_classes
 from fairground.loading.class_folders import sub_folders
 from fairground.loading.csv_columns import Columns
 from fairground.loading.csv_columns import PARTS
+from fairground.loading.csv_columns import classes_of
 from fairground.loading.csv_columns import held_out
 from fairground.loading.csv_columns import parts_from_words
 from fairground.loading.csv_columns import read_columns
@@ -155,6 +156,7 @@ __all__ = [
     "cannot_write",
     "central_boxes",
     "class_folder_table",
+    "classes_of",
     "contrast",
     "crop_batch",
     "cut",

@@ -98,6 +98,16 @@ def read_parquet(path: Path) -> "pyarrow.Table":
         raise DataError(f"{path} is not a readable Parquet file: {error}") from error
 
 
+def classes_of(words: list[str]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return a number for each word and the words in order; in order of number where all are numbers."""
+    distinct = set(words)
+    is_numeric = all(word.isascii() and word.isdigit() for word in distinct)
+    # 2 comes before 10 where classes are numbered, as it does in the lists of the benchmarks.
+    names = sorted(distinct, key=(lambda word: (int(word), word)) if is_numeric else None)
+    number = {name: label for label, name in enumerate(names)}
+    return np.array([number[word] for word in words], dtype=np.int64), tuple(names)
+
+
 def parts_from_words(words: list[str], origin: str) -> np.ndarray:
     """Return the part (n,) each word means; an empty one leaves the image out."""
     meaning = {word: PARTS.get(word.strip().lower(), "") for word in set(words)}

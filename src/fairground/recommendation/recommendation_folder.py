@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from fairground.errors import StoreError, require
 from fairground.files import append_line, held, put_away, read_json, write_atomically
 from fairground.records import Content, changes_in
-from fairground.spec.run_names import NAME_LENGTH, canonical_json
+from fairground.spec.run_and_method_names import NAME_LENGTH, canonical_json
 
 #: what plan.json holds before the first session
 _NEW = {"spent": 0.0, "n_openings": 0, "network": None, "result": None}

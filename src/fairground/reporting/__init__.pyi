@@ -108,6 +108,7 @@ from fairground.reporting.frontier_page import write_frontier
 from fairground.reporting.gallery_pictures import Gallery
 from fairground.reporting.gallery_pictures import Query
 from fairground.reporting.gallery_pictures import Tile
+from fairground.reporting.gallery_pictures import galleries_of
 from fairground.reporting.gallery_pictures import read_gallery
 from fairground.reporting.headings_and_units import clean
 from fairground.reporting.headings_and_units import duration
@@ -128,7 +129,7 @@ from fairground.reporting.live_pages import Watch
 from fairground.reporting.live_pages import choose
 from fairground.reporting.live_pages import run_card
 from fairground.reporting.live_pages import study_card
-from fairground.reporting.method_names import labels_of
+from fairground.reporting.method_labels import labels_of
 from fairground.reporting.page import MOST_LISTED
 from fairground.reporting.page import build_page
 from fairground.reporting.page import inputs_of
@@ -283,6 +284,7 @@ __all__ = [
     "folded_name",
     "from_study",
     "frontier_sentence",
+    "galleries_of",
     "has_intervals",
     "heading",
     "headline_of",

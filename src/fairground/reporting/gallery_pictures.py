@@ -1,14 +1,18 @@
-"""The galleries of a report: queries with their neighbours, as pictures in a page."""
+"""The galleries of a report: queries with their neighbours, as pictures in a page, as many as keep the page light."""
 
 import io
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fairground.records.arrays import read_arrays
-from fairground.reporting import data_uri, shorten
+from fairground.reporting import Method, RunSet, data_uri, leave_out, shorten
+from fairground.spec import DataError
 
+#: galleries beyond this many characters are left out, and the page says so
+_MOST_CHARACTERS = 6_000_000
 #: larger pictures of a gallery are made smaller, for phones and mail
 _LARGEST = 96
 #: pictures up to this size are kept exactly, as PNG
@@ -56,6 +60,31 @@ def read_gallery(path: Path) -> Gallery:
         first, *neighbours = map(Tile, map(_encoded, pictures), names, [None, *right], rows)
         queries.append(Query(first, neighbours, precision))
     return Gallery(queries, max(images.shape[2:4]) <= _EXACT)
+
+
+def galleries_of(rows: Iterable[Method], runs: RunSet) -> tuple[list[dict[str, Any]], int]:
+    """Return the gallery of each method's first run that has one, as far as the page stays light, and how many do not.
+
+    The best methods come first.
+    """
+    files = runs.files("gallery.npz")
+    shown: list[dict[str, Any]] = []
+    n_left_out, weight = 0, 0
+    for row in rows:
+        run = next((record for record in row.records if record.name in files), None)
+        if run is None:
+            continue
+        try:
+            gallery = read_gallery(files[run.name])
+        except DataError as error:
+            leave_out(error)
+            continue
+        weight += gallery.weight
+        if shown and weight > _MOST_CHARACTERS:
+            n_left_out += 1
+        else:
+            shown.append({"run": run.name, "label": row.label, "seed": str(run.spec.get("seed")), "gallery": gallery})
+    return shown, n_left_out
 
 
 def _encoded(image: np.ndarray) -> str:

@@ -9,19 +9,17 @@ from typing import Any
 from fairground.comparison import COMPARED, Generality, is_under
 from fairground.papers import compare_with_published, ensemble_protocol, repeats_of
 from fairground.records import RunRecord, grouped, one_of_each_spec
-from fairground.reporting import ClassScores, caption, confidence_of, panels, read_gallery, sentences, write_figure
+from fairground.reporting import ClassScores, caption, confidence_of, galleries_of, panels, sentences, write_figure
 from fairground.reporting.embedding_map import maps_of
 from fairground.reporting.figure import FigureInputs, figures_of
 from fairground.reporting.figures.scores_and_ranks import curve_panel, curves_of, score_panel
 from fairground.reporting.headings_and_units import clean, duration, shorten
 from fairground.reporting.page_templates import render, write_page
 from fairground.reporting.result_table import UNFAIR, ResultTable
-from fairground.reporting.run_set import Method, RunSet, SectionKey, collected, leave_out
+from fairground.reporting.run_set import Method, RunSet, SectionKey, collected
 from fairground.reporting.tables_over_datasets import OverTables, over_tables
-from fairground.spec import DataError, InputError, flatten, shared
+from fairground.spec import InputError, flatten, shared
 
-#: galleries beyond this many characters are left out, and the page says so
-_GALLERY_BUDGET = 6_000_000
 #: runs listed under provenance; more would make the page slow to open
 MOST_LISTED = 1000
 
@@ -39,9 +37,9 @@ def page_text(
     """Return the page; `inputs` are the fitted tables of the runs, where the caller has them."""
     with collected() as damaged:
         sections = sections_of(inputs_of(runs) if inputs is None else inputs)
-        galleries, n_left_out = _run_galleries(sections, runs)
+        rows = [row for section in sections for row in section["table"].rows]
+        galleries, n_left_out = galleries_of(rows, runs)
         over = _over_sections(sections)
-    rows = [row for section in sections for row in section["table"].rows]
     every: dict[tuple[str, str], None] = {}
     for origin in (record.provenance for record in runs.records if not record.is_imported):
         code = {"fairground": origin.fairground, **origin.packages}
@@ -177,28 +175,6 @@ def _over_sections(sections: Sequence[Mapping[str, Any]]) -> OverTables | None:
     with suppress(InputError):  # too little in common, and each data set has its own section anyway
         return over_tables(tables) if is_fair and len(tables) == len(single) else None
     return None
-
-
-def _run_galleries(sections: Sequence[Mapping[str, Any]], runs: RunSet) -> tuple[list[dict[str, Any]], int]:
-    """Return the gallery of each method's first run that has one, best method first, as far as the page stays light."""
-    galleries = runs.files("gallery.npz")
-    shown: list[dict[str, Any]] = []
-    left_out, weight = 0, 0
-    for row in (row for section in sections for row in section["table"].rows):
-        run = next((record for record in row.records if record.name in galleries), None)
-        if run is None:
-            continue
-        try:
-            gallery = read_gallery(galleries[run.name])
-        except DataError as error:
-            leave_out(error)
-            continue
-        weight += gallery.weight
-        if shown and weight > _GALLERY_BUDGET:
-            left_out += 1
-        else:
-            shown.append({"run": run.name, "label": row.label, "seed": str(run.spec.get("seed")), "gallery": gallery})
-    return shown, left_out
 
 
 def _counts(records: Sequence[RunRecord], rows: Sequence[Method], noun: str) -> dict[str, str]:
