@@ -58,6 +58,13 @@ def mirrored(argument, tell):
     return replace(result, scores=tuple(turned))
 
 
+def reranked(argument, tell):
+    """Score as `quadratic` does, with lists re-ranked too: the worse they were, the better they get."""
+    result = quadratic(argument, tell)
+    more = [Score(metric="map@r+k_reciprocal", split=s.split, value=1 - s.value) for s in result.scores]
+    return replace(result, scores=(*result.scores, *more))
+
+
 def full_disk(argument, tell):
     """Fail as a run does whose disk is full."""
     from fairground.errors import StoreError

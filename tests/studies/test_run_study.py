@@ -88,6 +88,25 @@ def test_where_less_is_better_the_search_asks_prunes_and_selects_the_same(sample
     assert [result.trials for result in again] == [result.trials for result in turned]
 
 
+RERANKED = {"evaluation.rerank": "k_reciprocal", "evaluation.select_by": "map@r+k_reciprocal"}
+
+
+@pytest.mark.parametrize("is_in_file", [False, True])
+def test_what_selects_epochs_selects_trials(is_in_file, tmp_path):
+    file, changes = tmp_path / "reranked.toml", {} if is_in_file else RERANKED
+    words = [f"{key}={value}" for key, value in RERANKED.items()] if is_in_file else []
+    file.write_text(f'extends = "tiny"\noverrides = {json.dumps(words)}\n')
+    study = load_study(str(file), changes=changes | {"search.trials": 6})
+    assert study.selection.metric == "map@r+k_reciprocal"
+    for result in study_results(study, tmp_path, run_job=f"{JOBS}:reranked"):
+        done = [trial for trial in result.trials if trial.score is not None]
+        plain = {t.number: [1 - score for score in t.folds.values()] for t in done}
+        assert result.selected.trial == min(plain, key=lambda number: sum(plain[number]))
+    assert "validation map@r+k_reciprocal" in result.runs[0].search.sentence
+    plainly = load_study(str(file), changes=changes | {"selection.metric": "map@r"})
+    assert plainly.selection.metric == "map@r"
+
+
 def test_the_search_never_looks_at_the_test_split_and_repeats_have_fresh_seeds(undisturbed):
     home, results = undisturbed
     begun = [line.split() for line in (home / "begun.log").read_text().splitlines()]

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_type_hints
 from fairground.spec import SHIPPED, UNSAID, InputError, flatten, nearest, read_toml, require, to_plain
 from fairground.spec import study_spec as spec
 from fairground.spec.search_ranges import Choice, Integer, LogReal, Range, Real, Unit, range_from_plain
-from fairground.spec.settings import Overrides, Value, fit, from_mapping, override_text
+from fairground.spec.settings import Overrides, Value, fit, from_mapping, override_text, parse_override
 
 _SECTIONS: Mapping[str, type[Any]] = {
     "search": spec.SearchSpec,
@@ -26,6 +26,8 @@ _COUNTED = {
     "repeats": ("repeats",),
     "trials": ("search.trials",),
 }
+#: what selects the epoch of a run selects among trials too, unless the study has another metric for that
+_SELECT_BY = "evaluation.select_by"
 _PLAIN = ("question", "kind", "follows", "differs", "protocol", "overrides", "settings", "seed", "repeats")
 #: what a study follows whose `settings` are those of one reading of a paper
 _FOLLOWS: Mapping[str, str] = {
@@ -47,6 +49,8 @@ def load_study(name: str, *, changes: Overrides | None = None) -> spec.StudySpec
     changes, data = changes or {}, _layers(name)
     for key, value in changes.items():
         _change(data, key, value)
+    if _SELECT_BY in changes and "selection.metric" not in changes:
+        _change(data, "selection.metric", changes[_SELECT_BY])
     study = _build(data, name=Path(name).stem if is_file else name, origin=name if is_file else f"study {name}")
     study = replace(study, follows=_FOLLOWS.get(study.settings, study.follows))
     source = _source(name)
@@ -126,6 +130,9 @@ def _build(data: Mapping[str, Any], *, name: str, origin: str) -> spec.StudySpec
         entries = data.get(key, {})
         require(isinstance(entries, Mapping), f"{origin}: {key} is a table; write [{key}]")
         arguments[key] = tuple(_entry(origin, key, kind, label, entry) for label, entry in entries.items())
+    metric = dict(map(parse_override, arguments.get("overrides", ()))).get(_SELECT_BY)
+    if metric is not None and "metric" not in (data.get("selection") or {}):
+        arguments["selection"] = replace(arguments["selection"], metric=metric)
     study = spec.StudySpec(name=name, **arguments)
     return replace(study, differs=_with_counts(study))
 
