@@ -11,7 +11,6 @@ import pytest
 
 from benchmarks import verdicts
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.over_datasets import friedman_p, nemenyi, ranks_of
 from fairground.records.record import Score
 from fairground.reporting.result_table import ResultTable
 from fairground.spec.study_spec import UntilSettledSpec as Plan
@@ -103,14 +102,6 @@ def test_missing_runs_keep_the_rate_of_errors(seeds_matter):
         values = {str(i): {s: float(row[s]) for s in range(5) if has_run[i, s]} for i, row in enumerate(moved)}
         wrong += any(pair.verdict == "better" for pair in compare_values(values).pairs)
     assert wrong / n_studies <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_studies)
-
-
-def test_ranks_of_equal_methods_over_data_sets():
-    studies = np.random.default_rng(70).normal(size=(2000, 12, 5))
-    noise = 3 * np.sqrt(0.05 * 0.95 / len(studies))
-    assert np.mean([friedman_p(table) <= 0.05 for table in studies]) == pytest.approx(0.05, abs=noise)
-    width = nemenyi(5, 12)
-    assert np.mean([np.ptp(ranks_of(table).mean(axis=0)) > width for table in studies]) <= 0.05 + noise
 
 
 @pytest.mark.usefixtures("few_draws")

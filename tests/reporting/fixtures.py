@@ -11,7 +11,7 @@ import numpy as np
 
 from fairground.files import write_with_digest
 from fairground.records import RunFolder, RunRecord, Score, write_arrays
-from fairground.reporting import RunSet, Watch, WatchServer, choose
+from fairground.reporting import RunSet, Watch, WatchServer
 from fairground.studies.trials import Trial
 from tests.records.factory import hashed, make_provenance, make_record, make_spec
 
@@ -113,9 +113,9 @@ def write_files(home: Path, name: str, *, class_name: str = "anchor") -> RunFold
 
 
 @contextmanager
-def watching(home: Path, *names: str) -> Iterator[WatchServer]:
+def watching(home: Path) -> Iterator[WatchServer]:
     """Serve a run directory on any free port while the block lasts."""
-    with WatchServer("127.0.0.1", 0, Watch(home, choose(names, home), pause=0.1)) as server:
+    with WatchServer("127.0.0.1", 0, Watch(home, pause=0.1)) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         try:

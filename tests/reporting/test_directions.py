@@ -6,7 +6,7 @@ import pytest
 
 from fairground.records.record import RunRecord, Score
 from fairground.reporting import ResultTable, comparison_text, heading, headline_of, show, unit
-from fairground.reporting.figures import metric_agreement, scores_and_ranks, search_surfaces
+from fairground.reporting.figures import search_surfaces
 from fairground.reporting.table_formats import text
 from tests.records.factory import make_record
 from tests.reporting.figure_runs import inputs
@@ -62,21 +62,6 @@ def test_a_tie_and_a_single_seed_name_the_lowest_where_less_is_better():
     assert headline_of(tied).startswith("a has the lowest mean, EER 15.00")
     alone = ResultTable.from_records([*runs("a", (0.1,), "eer"), *runs("b", (0.2,), "eer")])
     assert headline_of(alone).startswith("a has the lowest score, EER 10.00 %")
-
-
-def test_ranks_begin_with_the_best():
-    lower, higher = (scores_and_ranks.critical_difference(inputs(three(metric))) for metric in ("eer", "roc_auc"))
-    assert [row[0] for row in lower.numbers] == ["margin", "triplet", "contrastive"]
-    assert [row[0] for row in higher.numbers] == ["contrastive", "triplet", "margin"]
-    assert scores_and_ranks.critical_difference(inputs(three("rho"))) is None
-
-
-def test_metrics_that_agree_name_one_leader_whichever_way_is_better():
-    records = [
-        replace(run, scores=(*run.scores, Score(metric="map@r", split="test", value=1 - run.scores[0].value)))
-        for run in three("eer")
-    ]
-    assert "All name the same leader" in metric_agreement.metrics_apart(inputs(records)).sentence
 
 
 def test_the_best_value_of_a_setting_is_the_one_with_the_lowest_score():

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fairground.errors import InputError, StoreError
+from fairground.errors import StoreError
 from fairground.records import RunFolder, Store, locked
-from fairground.reporting import RunSet, Watch, WatchServer, choose, live_pages, page_text, study_card
+from fairground.reporting import RunSet, Watch, WatchServer, live_pages, page_text, study_card
 from fairground.spec.load_study_spec import load_study
 from fairground.studies import Seal, folder_of
 from tests.patience import PATIENCE, wait_for
@@ -137,30 +137,13 @@ def test_a_study_waits_for_its_selection_and_then_for_its_final_runs(home):
     card = study_card(study, home)
     counts = [card[key] for key in ("is_sealed", "n_ended", "n_trials", "n_final", "share")]
     assert counts == [True, 0, 8, 8, 0]
-    with watching(home, "tiny") as server:
+    with watching(home) as server:
         assert "until then the test split is sealed" in get(server, f"/study/{folder.path.name}")[2]
         Seal(Store(home), study).end_selection({})
         assert wait_for(lambda: "has no final run yet" in get(server, f"/study/{folder.path.name}")[2])
-        assert get(server, "/runs")[0] == 404
         assert "tiny" in get(server)[2]
     broken = home / "studies" / "broken"
     broken.mkdir()
     (broken / "study.json").write_text("{")
     with watching(home) as server:
         assert "Finished runs" in get(server)[2]
-
-
-def test_what_to_watch_is_named_or_refused(home):
-    # The second: the factory calls a method by its first run.
-    run = Store(home).names()[1]
-    assert choose([run[:8]], home).runs == (run,)
-    assert len(choose([make_study()[0].method], home).runs) == 3
-    name = begin_run(home)
-    assert choose([name], home).runs == (name,)
-    with pytest.raises(InputError, match=r"no study or run 'tinny' in "):
-        choose(["tinny"], home)
-    with watching(home, run) as server:
-        text = get(server)[2]
-        assert run in text
-        assert Store(home).names()[2] not in text
-        assert get(server, "/runs")[2] == "<main>1 records</main>"

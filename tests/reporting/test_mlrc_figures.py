@@ -141,16 +141,6 @@ def test_the_slope_of_a_line_with_its_interval_by_hand():
     assert signed(improvement.slope_of([2000, 2001], [1.0, 2.0])) == "+1.00"
 
 
-def test_metrics_are_ordered_by_how_far_they_set_methods_apart():
-    figure = metric_agreement.metrics_apart(inputs([run("a", 0.5, nmi=0.9, f1=0.3), run("b", 0.6, nmi=0.91, f1=0.1)]))
-    assert figure.columns == ("metric", "b", "a")
-    assert figure.numbers == (("F1", "10.00", "30.00"), ("Recall@1", "60.00", "50.00"), ("NMI", "91.00", "90.00"))
-    some = [run(f"loss_{i}", 0.5 - i / 100, nmi=0.5 + i / 100) for i in range(9)]
-    for n, words in ((9, "the 7 best of 9 methods"), (7, "7 methods")):
-        figure = metric_agreement.metrics_apart(inputs(some[:n]))
-        assert figure.sentence.startswith(f"Means over seeds of {words} by")
-
-
 def test_correlations_against_numpy_and_not_from_few_runs():
     values = np.random.default_rng(0).uniform(0.2, 0.8, size=(6, 3))
     records = [run("a", x, seed=seed, nmi=y, f1=z) for seed, (x, y, z) in enumerate(values.tolist())]

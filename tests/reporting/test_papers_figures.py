@@ -1,6 +1,5 @@
 """The papers' figures: their numbers by hand, and that each is left out when the runs lack what it needs."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,13 +11,12 @@ from fairground.reporting.figures import (
     effects_of_settings,
     embedding_structure,
     regularisation,
-    scores_and_ranks,
     search_surfaces,
 )
 from fairground.studies.trials import Trial
 from tests.records.factory import changed, make_record
 from tests.reporting.figure_runs import KEY, inputs, run
-from tests.reporting.fixtures import make_rich_study, make_study, write_files
+from tests.reporting.fixtures import make_rich_study, write_files
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +27,8 @@ def rich(tmp_path_factory) -> FigureInputs:
 def test_a_rich_study_has_every_figure_and_each_says_from_how_many_runs(rich, tmp_path):
     figures = figures_of(rich)
     expected = """
-        scores learning_curves critical_difference regularised distributions correlations structure p_switch spectra
-        densities metrics_apart autocorrelation over_time average_improvement traces sensitivity cost
+        scores learning_curves regularised distributions correlations structure p_switch spectra
+        densities autocorrelation over_time average_improvement traces sensitivity cost
     """
     assert [figure.name for figure in figures] == expected.split()
     for figure in figures:
@@ -109,16 +107,6 @@ def test_sensitivity_without_a_search_compares_methods_of_one_loss():
     assert "Other settings" not in search_surfaces.sensitivity(inputs(study)).sentence
     assert search_surfaces.sensitivity(inputs(study)).sentence.endswith("(2 methods). Diamonds are the best.")
     assert (one.owner, one.setting, [value for value, _ in one.points]) == ("triplet", "loss.margin", [0.1, 0.2])
-
-
-def test_the_diagram_says_what_its_blocks_are():
-    figure = scores_and_ranks.critical_difference(inputs(make_study()))
-    assert figure.sentence.startswith("Mean MAP@R over seeds, best on the left;")
-    assert len(re.findall(r">[\d.]+</text>", figure.svg("here"))) == 5
-    over = scores_and_ranks.ranks_over_datasets({"a": [0.9, 0.8], "b": [0.5, 0.6], "c": [0.1, 0.2]}, metric="map@r")
-    assert "over 2 data sets as blocks" in over.sentence
-    assert over.numbers == (("a", "1.00"), ("b", "2.00"), ("c", "3.00"))
-    assert scores_and_ranks.ranks_over_datasets({"a": [0.9], "b": [0.5], "c": [0.1]}, metric="r") is None
 
 
 def test_a_map_of_many_images_is_bounded_and_flat_data_keeps_its_shape(tmp_path):

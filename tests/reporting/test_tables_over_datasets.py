@@ -42,11 +42,11 @@ def tables(found):
 
 def test_clear_ranks_are_ranked_with_intervals_and_differences_settled():
     found = over_tables(tables(study()))
-    assert [name for name, _, _ in found.rows] == ["a", "b", "c"]
+    assert [name for name, _ in found.rows] == ["a", "b", "c"]
     assert found.rows[0][1].startswith("1.00 [1.00, ")
     assert found.sentences[0].startswith("a is better than b by 10.0")
     assert found.sentences[0].endswith("4 data sets")
-    assert [figure.name for figure in found.figures] == ["critical_difference"]
+    assert [figure.name for figure in found.figures] == ["ranks"]
     assert "Over data sets. By MAP@R on 4 data sets (birds, cars, shops, pets)." in found.text()
     assert json.loads(json.dumps(found.plain()))["pairs"][0]["verdict"] == "better"
 
@@ -78,16 +78,9 @@ def test_what_cannot_be_told_over_data_sets_asks_for_more_of_them():
     assert not any("seed" in said for said in found.sentences)
 
 
-def test_an_interval_of_shares_ends_where_shares_do():
-    two = dict(list(study(gap=0.2).items())[:2])
-    for _, _, shown in over_tables(tables(two)).rows:
-        low, high = shown.partition("[")[2].partition("]")[0].split(", ")
-        assert 0 <= float(low) <= float(high) <= 100
-
-
 def test_lower_is_better_is_ranked_the_other_way_round():
     found = over_tables(tables(study(metric="eer")))
-    assert [name for name, _, _ in found.rows] == ["c", "b", "a"]
+    assert [name for name, _ in found.rows] == ["c", "b", "a"]
     assert "c is better (lower) than b" in found.sentences[0]
 
 
@@ -97,7 +90,7 @@ def test_methods_that_a_data_set_lacks_are_left_out_and_said():
     found = over_tables(tables(some))
     assert found.left_out == ("c",)
     assert "Not on every data set, and left out: c." in found.lead
-    assert found.figures == [], "two methods have no critical-difference diagram"
+    assert [row[0] for row in found.figures[0].rows] == ["a", "b"]
 
 
 def test_refusals_are_sentences():
@@ -110,14 +103,13 @@ def test_refusals_are_sentences():
         over_tables({"birds": one["birds"], "cars": tables(study(metric="eer"))["cars"]})
 
 
-def test_the_page_shows_ranks_differences_and_the_diagram(monkeypatch):
+def test_the_page_shows_ranks_and_differences(monkeypatch):
     # Those of each data set take a while to draw.
     monkeypatch.setattr("fairground.reporting.page.figures_of", lambda _, **__: [])
     records = [record for some in study().values() for record in some]
     page = page_text(RunSet(records=tuple(records)))
-    for words in ("Over all data sets", "mean rank", "interquartile mean of runs", "Mean differences over data sets"):
+    for words in ("Over all data sets", "Mean ranks", "Mean differences over data sets"):
         assert words in page
-    assert "Critical-difference diagram" in page
     assert "Over all data sets" not in page_text(RunSet(records=tuple(study()["birds"])))
 
 

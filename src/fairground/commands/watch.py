@@ -7,11 +7,10 @@ from contextlib import suppress
 from typing import Annotated
 
 from fairground import reporting
-from fairground.commands import HOME, AsJson, Chosen, Home
+from fairground.commands import HOME, AsJson, Home
 
 
 def watch(
-    words: Chosen = (),
     home: Home = HOME,
     host: Annotated[str, "Address to listen on; beyond this machine everyone who reaches it can read."] = "127.0.0.1",
     port: Annotated[int, "Port; 0 chooses a free one.", {"min": 0, "max": 65535}] = 8420,
@@ -23,11 +22,11 @@ def watch(
     An overview of all studies and runs with their learning curves, and for each study the page `fairground report`
     writes. It is read-only, so it may be started and stopped at any time. Ctrl-C ends it.
 
-    Examples: fairground watch --open · fairground watch laptop/mlrc --port 9000
+    Examples: fairground watch --open · fairground watch --port 9000
 
     Or, from another machine: fairground watch --host 0.0.0.0
     """
-    watched = reporting.Watch(home.absolute(), reporting.choose(words, home))
+    watched = reporting.Watch(home.absolute())
     with reporting.WatchServer(host, port, watched) as server:
         # Training on this machine comes first.
         if hasattr(os, "nice"):

@@ -19,7 +19,6 @@ from fairground.comparison.comparison_result import Show
 from fairground.comparison.comparison_result import Verdict
 from fairground.comparison.comparison_result import correlation_interval
 from fairground.comparison.comparison_result import join_words
-from fairground.comparison.comparison_result import longest_runs
 from fairground.comparison.comparison_result import no_verdict_on
 from fairground.comparison.comparison_result import sentence_of
 from fairground.comparison.comparison_result import shown_p
@@ -82,13 +81,8 @@ from fairground.comparison.null_distribution import range_reached
 from fairground.comparison.null_distribution import shares_of_best
 from fairground.comparison.null_distribution import t_statistics
 from fairground.comparison.over_datasets import Aggregate
-from fairground.comparison.over_datasets import CriticalDifference
 from fairground.comparison.over_datasets import OverDatasets
 from fairground.comparison.over_datasets import RESAMPLES
-from fairground.comparison.over_datasets import critical_difference
-from fairground.comparison.over_datasets import friedman_p
-from fairground.comparison.over_datasets import interquartile_means
-from fairground.comparison.over_datasets import nemenyi
 from fairground.comparison.over_datasets import ranks_of
 from fairground.comparison.paired_table import Array
 from fairground.comparison.paired_table import Layout
@@ -160,7 +154,6 @@ __all__ = [
     "COMPARED",
     "ClusterError",
     "Comparison",
-    "CriticalDifference",
     "CsvTable",
     "DRAWS",
     "DamageWarning",
@@ -227,7 +220,6 @@ __all__ = [
     "compare_runs",
     "conclude",
     "correlation_interval",
-    "critical_difference",
     "critical_value",
     "default_margin",
     "errors_of",
@@ -236,13 +228,11 @@ __all__ = [
     "fit",
     "fold_groups",
     "folded_name",
-    "friedman_p",
     "generality_of",
     "held",
     "images_per_class",
     "imported_numbers",
     "in_question",
-    "interquartile_means",
     "is_at_work",
     "is_complete",
     "is_measured_raw",
@@ -250,12 +240,10 @@ __all__ = [
     "join_folds",
     "join_words",
     "layout_of",
-    "longest_runs",
     "look",
     "measured_raw",
     "more_seeds",
     "nearest",
-    "nemenyi",
     "next_wave",
     "no_verdict_on",
     "not_trained",

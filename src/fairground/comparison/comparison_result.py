@@ -139,10 +139,6 @@ class Pair:
         """Tell whether the difference is shown to be below the margin, real or not."""
         return self.low is not None and self.high is not None and -self.margin < self.low and self.high < self.margin
 
-    @property
-    def sentence(self) -> str:
-        return sentence_of(self)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
@@ -168,39 +164,6 @@ class Comparison:
     def single(self) -> tuple[str, ...]:
         return tuple(method.name for method in self.methods if method.n == 1)
 
-    @property
-    def is_settled(self) -> bool:
-        """Tell whether one method is better than, or equivalent to, every other."""
-        leader = self.methods[0].name
-        return all(pair.is_settled for pair in self.pairs if pair.a == leader)
-
-    @property
-    def critical_difference(self) -> float | None:
-        """The difference above which any two methods are separated: half the longest interval of a pair."""
-        halves = [(pair.high - pair.low) / 2 for pair in self.pairs if pair.low is not None and pair.high is not None]
-        return max(halves, default=None)
-
-    @property
-    def groups(self) -> tuple[tuple[str, ...], ...]:
-        """The longest runs of neighbours, best to worst, in which none is better than another."""
-        separated = {(pair.a, pair.b) for pair in self.pairs if pair.verdict == "better"}
-        return longest_runs([method.name for method in self.methods], lambda a, b: (a, b) not in separated)
-
-    @property
-    def sentence(self) -> str:
-        repeated = self.repeated
-        if len(self.methods) == 1:
-            return f"{self.methods[0].name} is the only method."
-        if len(repeated.methods) < 2:
-            return f"{self.methods[0].name} leads, but one run cannot tell a better method from a lucky one."
-        leader = repeated.methods[0].name
-        parts = [f"{leader} leads"]
-        for verdict, how in (("equivalent", "equivalent to it"), ("unsettled", "not settled against it")):
-            if others := [pair.b for pair in repeated.pairs if pair.a == leader and pair.verdict == verdict]:
-                parts.append(f"{join_words(others)} {'is' if len(others) == 1 else 'are'} {how}")
-        found = f"{'; '.join(parts)}." if len(parts) > 1 else f"{leader} is better than every other method."
-        return f"{found} {no_verdict_on(self.single)}" if self.single else found
-
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
         return {method.name: method for method in self.methods}
@@ -217,29 +180,12 @@ class Comparison:
         raise InputError(f"no pair '{one}' and '{other}' in the comparison; there are {', '.join(self.estimates)}")
 
 
-def longest_runs(names: Sequence[str], is_joined: Callable[[str, str], bool]) -> tuple[tuple[str, ...], ...]:
-    """Return the longest runs of neighbours of which any two are joined; one inside another is left out."""
-    found: list[tuple[str, ...]] = []
-    reach = 0
-    for start in range(len(names)):
-        end = start + 1
-        while end < len(names) and all(is_joined(name, names[end]) for name in names[start:end]):
-            end += 1
-        if end > reach and end - start > 1:
-            found.append(tuple(names[start:end]))
-        reach = max(reach, end)
-    return tuple(found)
-
-
-def sentence_of(pair: Pair, *, show: Show | None = None, unit: str = "", better: str = "") -> str:
+def sentence_of(pair: Pair, *, show: Show, unit: str = "", better: str = "") -> str:
     """Return the verdict on one pair; `show` writes a number, `unit` follows it, `better` may be 'higher'."""
     if pair.low is None or pair.high is None:
         needed = "at least two runs of each" if pair.prospect == "advised" else "the first look at all methods"
         return f"{pair.a} and {pair.b}: not settled; a verdict needs {needed}"
-    # Two digits of the interval's half width, nine decimals at most.
-    width = (pair.high - pair.low) / 2 or abs(pair.difference) or 1.0
-    decimals = min(9, max(0, 1 - math.floor(math.log10(width))))
-    show, seeds = show or (lambda value: f"{value:.{decimals}f}"), _rests_on(pair)
+    seeds = _rests_on(pair)
     ends = (pair.low, pair.high) if pair.higher_is_better else (-pair.high, -pair.low)
     by = f"{show(abs(pair.difference))} [{', '.join(map(show, ends))}]{unit}"
     if pair.verdict == "better":

@@ -120,13 +120,11 @@ from fairground.reporting.headings_and_units import size
 from fairground.reporting.headings_and_units import squeeze
 from fairground.reporting.headings_and_units import unit
 from fairground.reporting.headings_and_units import with_unit
-from fairground.reporting.live_pages import Chosen
 from fairground.reporting.live_pages import MOST_CARDS
 from fairground.reporting.live_pages import MOST_FINISHED
 from fairground.reporting.live_pages import PAUSE
 from fairground.reporting.live_pages import REST
 from fairground.reporting.live_pages import Watch
-from fairground.reporting.live_pages import choose
 from fairground.reporting.live_pages import run_card
 from fairground.reporting.live_pages import study_card
 from fairground.reporting.method_labels import labels_of
@@ -188,7 +186,6 @@ from fairground.reporting.watch_server import WatchServer
 __all__ = [
     "ANSWERS",
     "Bar",
-    "Chosen",
     "ClassScores",
     "ClusterError",
     "Contours",
@@ -264,7 +261,6 @@ __all__ = [
     "cache_folder",
     "cannot_write",
     "caption",
-    "choose",
     "clean",
     "collected",
     "colour_of",

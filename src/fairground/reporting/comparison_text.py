@@ -142,8 +142,8 @@ def confidence_of(table: ResultTable, generality: Generality | None = None) -> d
     """Return what the comparison says, and over what it holds where that is known; nothing for one method alone.
 
     `sentences` are verdicts on pairs; `n_more` is how many more pairs there are. `chances` are each method's
-    probability of being the best and what would settle it against the leader. `by_kind` are the same pairs (names,
-    difference, cells) over seeds, over `n_classes` test classes and over both.
+    probability of being the best. `by_kind` are the same pairs (names, difference, cells) over seeds, over `n_classes`
+    test classes and over both.
     """
     found, metric = table.comparison, table.primary
     if not found.pairs:
@@ -186,17 +186,5 @@ def _chances(table: ResultTable) -> list[dict[str, Any]]:
         shown = "above 99 %" if 0.995 < chance < 1 else f"{100 * chance:.0f} %"
         shown = "below 1 %" if method.is_among_best and chance < 0.005 else shown
         row = {"label": method.name, "probability": chance, "shown": shown, "is_among_best": method.is_among_best}
-        chances.append({**row, "settled_by": _settled_by(table, method.name)})
+        chances.append(row)
     return sorted(chances, key=lambda row: -row["probability"])
-
-
-def _settled_by(table: ResultTable, name: str) -> str:
-    leader = table.comparison.repeated.methods[0].name
-    if name == leader:
-        return f"{table.extreme} mean"
-    pair = table.comparison.pair(leader, name)
-    if pair.is_settled:
-        return "equivalent" if pair.verdict == "equivalent" else "settled"
-    if pair.prospect != "advised":
-        return {"follow": "more follow", "limit": "limit reached", "none": "no more"}[pair.prospect]
-    return "none within reach" if pair.more_seeds is None else f"about {pair.more_seeds} more"

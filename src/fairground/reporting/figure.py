@@ -36,7 +36,7 @@ ANSWERS: Mapping[Kind, tuple[str, ...]] = {
     "progress": ("over_time", "average_improvement"),
 }
 #: figures that ask which method is best
-RANKINGS = ("critical_difference", "over_time", "average_improvement")
+RANKINGS = ("over_time", "average_improvement")
 
 
 @dataclass(frozen=True, kw_only=True)

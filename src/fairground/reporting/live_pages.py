@@ -5,12 +5,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from fairground.records import RunFolder, RunInProgress, RunRecord, Store, folder_names, resolved, run_in_progress
+from fairground.records import RunFolder, RunInProgress, RunRecord, Store, folder_names, run_in_progress
 from fairground.reporting import clean, find_runs, heading, page_text, render, show
 from fairground.spec import FairgroundError, InputError, StudySpec, flatten, is_at_work, require, study_hash
-from fairground.studies import ENDED, begun_hint, begun_studies, find_begun, folder_of, status_of
+from fairground.studies import ENDED, begun_studies, folder_of, status_of
 
 #: least seconds between two builds of a page, and the pause after a build as a multiple of its time
 PAUSE, REST = 2.0, 3.0
@@ -20,30 +20,6 @@ MOST_CARDS, MOST_FINISHED = 48, 200
 _WIDTH, _HEIGHT, _EDGE = 240.0, 60.0, 4.0
 _LOOK: Mapping[str, Any] = {"styles": ("page.css", "overview.css"), "live": True}
 _SEALED = "The report starts when the search is over; until then the test split is sealed."
-
-
-class Chosen(NamedTuple):
-    """What to watch: studies by hash and runs by name; everything where both are empty."""
-
-    studies: tuple[str, ...] = ()
-    runs: tuple[str, ...] = ()
-
-
-def choose(names: Sequence[str], home: Path) -> Chosen:
-    """Return the studies and runs of these names, each a begun study, a run, or a method by its hash."""
-    store = Store(home)
-    studies: dict[str, None] = {}
-    runs: dict[str, None] = {}
-    for name in names:
-        if study := find_begun(home, name):
-            studies[study_hash(study)] = None
-            continue
-        of_method, known = store.names(method=name), sorted({*store.names(), *folder_names(home)})
-        is_known = bool(of_method) or any(one.startswith(name) for one in known)
-        hint = f"{begun_hint(home, name)} `fairground list runs` lists them."
-        require(is_known, f"no study or run '{name}' in {home}.{hint}")
-        runs |= dict.fromkeys(of_method or [resolved(name, known, home)])
-    return Chosen(studies=tuple(studies), runs=tuple(runs))
 
 
 def run_card(run: RunRecord | RunInProgress) -> dict[str, Any]:
@@ -129,8 +105,8 @@ class _Page:
 class Watch:
     """Builds the pages of a run directory."""
 
-    def __init__(self, home: Path, chosen: Chosen | None = None, *, pause: float = PAUSE) -> None:
-        self.home, self.chosen, self._pause = home, chosen or Chosen(), pause
+    def __init__(self, home: Path, *, pause: float = PAUSE) -> None:
+        self.home, self._pause = home, pause
         self._pages: dict[str, _Page] = {}
 
     def page(self, slug: str) -> str | None:
@@ -138,8 +114,7 @@ class Watch:
         kind, _, study = slug.partition("/")
         if kind == "recommendation" and study in self._recommendations():
             return self._recommendations()[study].read_text(encoding="utf-8")
-        has_runs = bool(self.chosen.runs) or self.chosen == Chosen()
-        if slug and not (slug == "runs" and has_runs) and not (kind == "study" and study in self._studies()):
+        if slug not in ("", "runs") and not (kind == "study" and study in begun_studies(self.home)):
             return None
         page = self._pages.setdefault(slug, _Page())
         with page.lock:
@@ -157,24 +132,16 @@ class Watch:
                 page.due = now + max(self._pause, REST * (now - started))
             return page.html
 
-    def _studies(self) -> dict[str, StudySpec]:
-        is_all = self.chosen == Chosen()
-        return {key: study for key, study in begun_studies(self.home).items() if is_all or key in self.chosen.studies}
-
     def _recommendations(self) -> dict[str, Path]:
         """Return the pages that `fairground recommend` wrote, by name."""
-        found = sorted(self.home.glob("recommendations/*/report.html")) if self.chosen == Chosen() else ()
-        return {path.parent.name: path for path in found}
+        return {path.parent.name: path for path in sorted(self.home.glob("recommendations/*/report.html"))}
 
     def _build_report(self, page: _Page, study: str) -> None:
-        """Build the report of a study, or of the chosen runs; drawn again only if a record has changed."""
-        cards = [study_card(self._studies()[study], self.home)] if study else []
+        """Build the report of a study, or of all runs; drawn again only if a record has changed."""
+        cards = [study_card(begun_studies(self.home)[study], self.home)] if study else []
         try:
             require(not any(card["is_sealed"] for card in cards), _SEALED)
-            done = set(Store(self.home).names())
-            names = [study] if study else [name for name in self.chosen.runs if name in done]
-            require(bool(names) or not self.chosen.runs, "None of these runs has finished.")
-            runs = find_runs(names, self.home)
+            runs = find_runs([study] if study else [], self.home)
         except InputError as error:
             page.html, page.key = _notice("Nothing to report yet", str(error), cards), None
             return
@@ -184,27 +151,23 @@ class Watch:
 
     def _overview(self) -> str:
         complaints, studies = list[str](), list[dict[str, Any]]()
-        for study in self._studies().values():
+        for study in begun_studies(self.home).values():
             try:
                 studies.append(study_card(study, self.home))
             except FairgroundError as error:
                 complaints.append(clean(f"study {study.name} cannot be read: {error}"))
-        records = list(Store(self.home).records())
-        wanted = set(self.chosen.runs)
-        finished = [one for one in records[::-1] if not wanted or one.name in wanted]
-        begun = folder_names(self.home) - {record.name for record in records}
-        found = [run_in_progress(RunFolder(self.home, name)) for name in begun if not wanted or name in wanted]
+        finished = list(Store(self.home).records())[::-1]
+        begun = folder_names(self.home) - {record.name for record in finished}
+        found = [run_in_progress(RunFolder(self.home, name)) for name in begun]
         # Running ones first.
         unfinished = sorted((x for x in found if x is not None), key=lambda x: (not x.is_at_work, x.started, x.name))
         cards = [run_card(one) for one in unfinished]
         states = [*(one.state for one in finished), *(card["state"] for card in cards)]
-        has_report = bool(finished) and (bool(wanted) or self.chosen == Chosen())
         return render(
             "overview.html",
             title=f"Running in {self.home.name or self.home}",
             studies=studies,
             recommendations=list(self._recommendations()),
-            report=("" if not has_report else f"{len(wanted)} runs" if wanted else "all runs"),
             cards=cards[:MOST_CARDS],
             n_more_cards=max(0, len(cards) - MOST_CARDS),
             finished=[run_card(one) for one in finished[:MOST_FINISHED]],

@@ -1,15 +1,14 @@
-"""Methods that all data sets have, compared over them: ranks, interquartile means, mean differences."""
+"""Methods that all data sets have, compared over them: ranks and mean differences."""
 
-import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fairground import reporting
 from fairground.comparison import LEVEL, OverDatasets
 from fairground.comparison.over_datasets import over_datasets
-from fairground.reporting import ResultTable, heading, indented, plain_pair, sentence, shorten, show, unit
+from fairground.reporting import ResultTable, heading, indented, plain_pair, sentence, shorten
 from fairground.reporting.table_formats import text_table
-from fairground.spec import goodness, in_unit, require
+from fairground.spec import in_unit, require
 
 
 class OverTables(NamedTuple):
@@ -32,16 +31,11 @@ class OverTables(NamedTuple):
         )
 
     @property
-    def rows(self) -> list[tuple[str, str, str]]:
-        """Method, mean rank and interquartile mean, each with its interval, best rank first."""
-        rows, metric = [], self.metric
-        for one in self.found.aggregates:
-            # Few data sets give wide intervals, but a share is at most 1 and, unless its mean is negative, at least 0.
-            least, most = (min(0.0, one.iqm), 1.0) if unit(metric) else (-math.inf, math.inf)
-            low, high = (show(metric, end) for end in (max(least, one.iqm_low), min(most, one.iqm_high)))
-            rank = f"{one.rank:.2f} [{one.rank_low:.2f}, {one.rank_high:.2f}]"
-            rows.append((one.name, rank, f"{show(metric, one.iqm)} [{low}, {high}]{unit(metric)}"))
-        return rows
+    def rows(self) -> list[tuple[str, str]]:
+        """Method and mean rank with its interval, best rank first."""
+        return [
+            (one.name, f"{one.rank:.2f} [{one.rank_low:.2f}, {one.rank_high:.2f}]") for one in self.found.aggregates
+        ]
 
     @property
     def sentences(self) -> list[str]:
@@ -51,19 +45,12 @@ class OverTables(NamedTuple):
     def figures(self) -> list["reporting.ReportFigure"]:
         from fairground.reporting.figures import scores_and_ranks
 
-        means = {
-            one.name: [
-                goodness(table.comparisons[self.metric].estimate(one.name).mean, table.higher_is_better[self.metric])
-                for table in self.tables.values()
-            ]
-            for one in self.found.aggregates
-        }
-        ranks = scores_and_ranks.ranks_over_datasets(means, metric=self.metric)
         further = scores_and_ranks.score_against_distance(self.tables, [one.name for one in self.found.aggregates])
-        return [figure for figure in (further, ranks) if figure is not None]
+        ranks = scores_and_ranks.ranks_over_datasets(self.found, metric=self.metric)
+        return [ranks] if further is None else [further, ranks]
 
     def text(self) -> str:
-        table = text_table([("method", "mean rank", "interquartile mean"), *self.rows])
+        table = text_table([("method", "mean rank"), *self.rows])
         differences = ["Mean differences over data sets:", *indented(self.sentences)]
         return "\n".join([f"Over data sets. {self.lead}", table, *differences]) + "\n"
 

@@ -1,4 +1,4 @@
-"""What each metric says about the same embeddings, which metrics agree, and how smoothly they move during training.
+"""What each metric says about toy spaces, which metrics agree, and how smoothly they move during training.
 
 Formula
     correlations     Pearson's r over runs; undefined for a metric that is the same in all runs
@@ -7,9 +7,8 @@ Formula
                      scores
 
 Paper
-    Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020, figure 1 (three toy spaces, and after it
-    `metrics_apart` for any runs) and section 3.2 (autocorrelation: 0.73 for Recall@1 and 0.81 for MAP@R over their
-    experiments).
+    Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020, figure 1 (three toy spaces) and section
+    3.2 (autocorrelation: 0.73 for Recall@1 and 0.81 for MAP@R over their experiments).
     Roth et al., "Revisiting training strategies", ICML 2020, figure 4 (correlations).
 """
 
@@ -23,13 +22,12 @@ import numpy as np
 from fairground.comparison import correlation_interval, join_words
 from fairground.records import grouped
 from fairground.reporting import UNFAIR, FigureInputs, ReportFigure, arrays_in, count, heading, shorten, signed
-from fairground.reporting.drawing import N_SERIES, Bar, Line, Palette, Panel, Points, panels, points_by_class
-from fairground.spec.metric_names import goodness, is_share
+from fairground.reporting.drawing import Bar, Palette, Panel, Points, panels, points_by_class
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PAGE_ORDER = {"toy_spaces": 5, "correlations": 40, "metrics_apart": 80, "autocorrelation": 85}
+PAGE_ORDER = {"toy_spaces": 5, "correlations": 40, "autocorrelation": 85}
 #: a correlation of fewer runs is mostly chance
 LEAST_RUNS = 5
 LEAST_EPOCHS = 4
@@ -126,40 +124,6 @@ def correlations(inputs: FigureInputs) -> ReportFigure | None:
             (name, *(signed(pairs[at]) if (at := (i, j)) in pairs else None for j in range(len(names))))
             for i, name in enumerate(names)
         ],
-    )
-
-
-def metrics_apart(inputs: FigureInputs) -> ReportFigure | None:
-    drawn = [method.label for method in inputs.methods[:N_SERIES]]
-    found: list[tuple[str, dict[str, float]]] = []
-    leaders = set()
-    for metric in filter(is_share, inputs.table.metrics):
-        means = {label: mean for label, mean in inputs.means(metric).items() if label in drawn}
-        if len(means) > 1:
-            is_higher = inputs.table.higher_is_better[metric] is not False
-            leaders.add(max(means, key=lambda label: goodness(means[label], is_higher)))
-            found.append((heading(metric), means))
-    if len(found) < 2:
-        return None
-    found.sort(key=lambda line: min(line[1].values()) - max(line[1].values()))
-    labels = list(found[0][1])
-    n_all = len(inputs.methods)
-    which = count(len(labels), "method") if n_all <= N_SERIES else f"the {len(labels)} best of {n_all} methods"
-    agree = "All name the same leader" if len(leaders) == 1 else f"They name {len(leaders)} different leaders"
-    items: list[Line | Points] = []
-    for row, (_, means) in enumerate(found):
-        items.append(Line(x=(min(means.values()), max(means.values())), y=(row, row), series="rule", width=3))
-        for label, mean in means.items():
-            items.append(Points(x=[mean], y=[row], series=inputs.series[label], size=7, alpha=1))
-    panel = Panel(items=items, rows=[name for name, _ in found], x="%")
-    return ReportFigure(
-        title="What each metric says about the same runs",
-        sentence=f"Means over seeds of {which} by {count(len(found), 'metric')}, the metric that "
-        f"sets them furthest apart first. {agree}. After figure 1 of Musgrave et al., 2020.",
-        draw=panels([panel], keys=[(label, inputs.series[label]) for label in labels]),
-        height=1.5 + 0.36 * len(found),
-        columns=("metric", *labels),
-        rows=[(name, *map(means.get, labels)) for name, means in found],
     )
 
 

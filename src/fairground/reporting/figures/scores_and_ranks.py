@@ -1,8 +1,4 @@
-"""Scores with intervals and single runs, learning curves, what a score costs, and ranks.
-
-Paper
-    Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 2006, figure 1 (diagram).
-"""
+"""Scores with intervals and single runs, learning curves, what a score costs, and ranks."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -12,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairground.comparison import Interval, fold_groups, over_datasets, seed_of, t_interval
+from fairground.comparison import Interval, OverDatasets, fold_groups, seed_of, t_interval
 from fairground.files import read_with_digest
 from fairground.records import grouped
-from fairground.reporting import UNFAIR, FigureInputs, ReportFigure, ResultTable, axis_of, count, factor_of, heading
-from fairground.reporting.drawing import SOLID, Bar, Line, Palette, Panel, Points, panels, series_of, write
-from fairground.reporting.headings_and_units import clean, duration, show, show_interval, size, squeeze, with_unit
+from fairground.reporting import FigureInputs, ReportFigure, ResultTable, axis_of, count, factor_of, heading
+from fairground.reporting.drawing import SOLID, Bar, Line, Panel, Points, panels, series_of
+from fairground.reporting.headings_and_units import clean, duration, show_interval, size
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
-PAGE_ORDER = {"scores": 0, "learning_curves": 1, "critical_difference": 10, "score_against_shots": 12, "cost": 110}
+PAGE_ORDER = {"scores": 0, "learning_curves": 1, "score_against_shots": 12, "cost": 110}
 #: of an episode: the scores of its images by the head of the run, and by the head trained on the images shown
 SIDES = ("before", "after")
 #: dots per method: more would only blacken the line and make the page heavy
@@ -200,99 +196,23 @@ def score_against_shots(inputs: FigureInputs) -> ReportFigure | None:
     )
 
 
-def _diagram(
-    shown: Mapping[str, tuple[float, str]],
-    *,
-    ticks: Mapping[float, str],
-    axis: tuple[float, float],
-    width: tuple[float, str],
-    bars: Sequence[Sequence[str]],
-    sentence: str,
-    column: str,
-) -> ReportFigure:
-    """Return methods on an `axis` from best to worst, the critical difference, and `bars` over those not separated."""
-    (best, worst), k = axis, len(shown)
-    spots = {name: (place - best) / ((worst - best) or 1.0) for name, (place, _) in shown.items()}
-
-    def draw(figure: "Figure", palette: Palette) -> None:
-        axes = figure.add_subplot()
-        axes.set_axis_off()
-        axes.plot([0, 1], [0, 0], color=palette["ink"], linewidth=1.2)
-        for place, text in ticks.items():
-            at = (place - best) / ((worst - best) or 1.0)
-            axes.plot([at] * 2, [0, 0.25], color=palette["ink"], linewidth=1)
-            axes.text(at, 0.35, text, ha="center", va="bottom", fontsize=9, color=palette["soft"])
-        length = min(width[0] / (abs(worst - best) or 1.0), 1.0)
-        axes.plot([0, length], [1.5, 1.5], color=palette["ink"], linewidth=1.5, marker="|")
-        axes.text(0, 1.65, width[1], ha="left", va="bottom", fontsize=9, color=palette["ink"])
-        for i, bar in enumerate(bars):
-            ends = [spots[bar[0]] - 0.008, spots[bar[-1]] + 0.008]
-            axes.plot(ends, [-0.45 - 0.45 * i] * 2, color=palette["series-1"], linewidth=4, solid_capstyle="butt")
-        # The better half is named on the left, the other on the right.
-        top, reach = -0.9 - 0.45 * len(bars), max(0.12, 0.6 / max(1, k - 1))
-        for i, (name, (_, text)) in enumerate(shown.items()):
-            is_left = i < -(-k // 2)
-            y, end = top - (i if is_left else k - 1 - i), (-reach if is_left else 1 + reach)
-            axes.plot([spots[name]] * 2 + [end], [0, y, y], color=palette["soft"], linewidth=1)
-            write(axes, f"{squeeze(name, 40)}  {text}", (end, y), (-4 if is_left else 4, 0), palette["ink"])
-        axes.set_ylim(axes.get_ylim()[0] - 0.4, 2.4)
-
+def ranks_over_datasets(found: OverDatasets, *, metric: str) -> ReportFigure:
+    items: list[Line | Points] = []
+    some = found.aggregates[:MOST_BARS]
+    for row, one in enumerate(some):
+        items.append(Line(x=(one.rank_low, one.rank_high), y=(row, row), series=series_of(row), dash=SOLID))
+        mark = Points(x=[one.rank], y=[row], series=series_of(row), sign="D", alpha=1, text=f"{one.rank:.2f}")
+        items.append(mark)
+    panel = Panel(items=items, rows=[one.name for one in some], x="mean rank", y_range=(len(some) - 0.5, -0.75))
     return ReportFigure(
-        name="critical_difference",
-        title="Critical-difference diagram",
-        sentence=sentence,
-        draw=draw,
-        height=1.3 + 0.26 * -(-k // 2) + 0.12 * len(bars),
-        columns=("method", column),
-        rows=[(name, text) for name, (_, text) in shown.items()],
-    )
-
-
-def critical_difference(inputs: FigureInputs) -> ReportFigure | None:
-    metric, table = inputs.metric, inputs.table
-    found = table.comparisons.get(metric)
-    comparison = None if found is None or table.higher_is_better.get(metric) is None else found.repeated
-    width = None if comparison is None else comparison.critical_difference
-    if comparison is None or width is None or not 3 <= len(comparison.methods) <= MOST_BARS:
-        return None
-    means = [method.mean for method in comparison.methods]
-    ticks = [means[0] + (means[-1] - means[0]) * i / 4 for i in range(5)]
-    shown_width = with_unit(metric, width)
-    bars = comparison.groups if table.is_fair else ()
-    joined = "Bars join neighbours of which none is better than another."
-    unfair = "" if table.is_fair else UNFAIR
-    return _diagram(
-        {unfair + method.name: (method.mean, show(metric, method.mean)) for method in comparison.methods},
-        ticks={tick: show(metric, tick) for tick in ticks},
-        axis=(means[0], means[-1]),
-        width=(width, f"critical difference {shown_width}"),
-        bars=bars,
-        column="mean",
-        sentence=f"Mean {heading(metric)} over seeds, best on the left; two methods further apart than the critical "
-        f"difference, {shown_width}, are separated at {100 * comparison.level:g} %, all pairs at once. "
-        f"{joined if bars else 'Each is separated from every other.'} This holds for seeds of this data set, not for "
-        "other data sets.",
-    )
-
-
-def ranks_over_datasets(scores: Mapping[str, Sequence[float]], *, metric: str) -> ReportFigure | None:
-    """Return the diagram of ranks over data sets, more being better; None for fewer than three methods or two sets."""
-    n_blocks = min((len(row) for row in scores.values()), default=0)
-    if not 3 <= len(scores) <= MOST_BARS or n_blocks < 2:
-        return None
-    found = over_datasets.critical_difference(scores)
-    k, width = len(found.names), f"critical difference {found.critical_difference:.2f}"
-    joined, none = "Bars join methods whose ranks are within it.", "Friedman's test is not significant."
-    p = "below 0.001" if found.p < 0.001 else f"{found.p:.2g}"
-    return _diagram(
-        {name: (rank, f"{rank:.2f}") for name, rank in zip(found.names, found.mean_ranks, strict=True)},
-        ticks={rank: str(rank) for rank in range(1, k + 1) if k <= 12 or rank % 5 == 0 or rank == 1},
-        axis=(1, k),
-        width=(found.critical_difference, width),
-        bars=found.bars if found.is_different else (),
-        column="mean rank",
-        sentence=f"Mean rank by {heading(metric)} over {count(n_blocks, 'data set')} as blocks, 1 being best; Friedman "
-        f"p {p}, {width}. {joined if found.is_different else none}",
+        name="ranks",
+        title="Mean ranks",
+        sentence=f"Mean rank by {heading(metric)} over {count(len(found.datasets), 'data set')}, 1 being best; the "
+        f"intervals of all methods hold at once at {100 * found.level:g} %.",
+        draw=panels([panel]),
+        height=0.9 + 0.42 * len(some),
+        columns=("method", "mean rank", "low", "high"),
+        rows=[(one.name, one.rank, one.rank_low, one.rank_high) for one in found.aggregates],
     )
 
 
