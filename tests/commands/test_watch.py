@@ -67,7 +67,7 @@ def test_ctrl_c_as_soon_as_the_address_is_printed_ends_it_quietly_too(tmp_path, 
     assert "http://127.0.0.1:" in result.output
 
 
-def test_a_port_in_use_a_strange_host_and_an_unknown_name_are_sentences(tmp_path):
+def test_a_port_in_use_and_a_strange_host_are_sentences(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -77,6 +77,4 @@ def test_a_port_in_use_a_strange_host_and_an_unknown_name_are_sentences(tmp_path
     for host in ("no.such.host.invalid", "a..b"):
         with pytest.raises(InputError, match=f"cannot listen on {re.escape(host)}"):
             call("--home", tmp_path, "--host", host)
-    with pytest.raises(InputError, match="no study or run 'nothing' in"):
-        call("nothing", "--home", tmp_path)
     assert call("--port", "99999").exit_code == 2

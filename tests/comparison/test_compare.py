@@ -8,15 +8,10 @@ from scipy import stats
 
 from fairground.comparison import CAUTION, PRIOR, Interval, Layout, paired_table, scatter_of, t_interval
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.comparison_result import sentence_of
 from fairground.errors import InputError
 
 #: 20,000 draws know a critical value of two degrees of freedom to about two in a hundred
 DRAWN = 0.04
-
-
-def told(pair) -> str:
-    return sentence_of(pair, show="{:.3f}".format)
 
 
 def table(rows: np.ndarray) -> dict[str, dict[int, float]]:
@@ -61,13 +56,13 @@ def test_nothing_contradicts_anything(seed):
         leaves_out_0 = pair.low > 0 or pair.high < 0
         assert (pair.verdict == "better") == leaves_out_0 == (pair.p <= 0.05)
         assert pair.low <= pair.difference <= pair.high
-        assert pair.difference == pytest.approx(found.estimate(pair.a).mean - found.estimate(pair.b).mean)
+        assert pair.difference == pytest.approx(found.estimates[pair.a].mean - found.estimates[pair.b].mean)
         assert pair.p_alone <= pair.p
         assert (pair.verdict == "equivalent") == (pair.is_small and not leaves_out_0)
         assert (pair.more_seeds is not None) <= (pair.verdict == "unsettled")
-        assert ("significant on its own" in told(pair)) == (pair.verdict == "unsettled" and pair.p_alone <= 0.05)
+        assert ("significant on its own" in pair.sentence) == (pair.verdict == "unsettled" and pair.p_alone <= 0.05)
         if pair.verdict == "better":
-            assert found.estimate(pair.b).probability_best <= 0.025
+            assert found.estimates[pair.b].probability_best <= 0.025
             assert pair.b not in found.best
     assert found.best[0] == found.methods[0].name
 
@@ -102,7 +97,7 @@ def test_lower_is_better_is_the_mirror_image():
         assert (one.a, one.verdict, one.p, one.low) == (other.a, other.verdict, other.p, -other.high)
         assert other.difference == -one.difference <= 0
     better = next(pair for pair in down.pairs if pair.verdict == "better")
-    assert f"{better.a} is better (lower) than {better.b} by" in told(better)
+    assert f"{better.a} is better (lower) than {better.b} by" in better.sentence
 
 
 def test_a_missing_run_does_not_lose_what_seeds_do():
@@ -116,8 +111,8 @@ def test_a_missing_run_does_not_lose_what_seeds_do():
     pair = found.pair("m0", "m1")
     assert (pair.a, pair.verdict, pair.n_a, pair.n_shared) == ("m0", "better", 5, 5)
     assert pair.low < 0.3 < pair.high
-    assert found.estimate("m0").average < found.estimate("m1").average
-    assert found.estimate("m1").mean == pytest.approx(found.estimate("m1").average, abs=0.2)
+    assert found.estimates["m0"].average < found.estimates["m1"].average
+    assert found.estimates["m1"].mean == pytest.approx(found.estimates["m1"].average, abs=0.2)
 
 
 def test_seeds_nobody_shares_are_compared_all_the_same():
@@ -131,10 +126,10 @@ def test_one_run_is_listed_and_never_called_better():
     found = compare_values({"a": {0: 0.9}, "b": {0: 0.1, 1: 0.11, 2: 0.12}, "c": {0: 0.5, 1: 0.51, 2: 0.52}})
     assert found.pair("a", "b").reason == "too few runs"
     assert found.pair("a", "b").low is None
-    assert "needs at least two runs of each" in told(found.pair("a", "c"))
+    assert "needs at least two runs of each" in found.pair("a", "c").sentence
     assert found.pair("b", "c").verdict == "better"
-    assert found.estimate("a").low is None
-    assert found.estimate("c").probability_best is None
+    assert found.estimates["a"].low is None
+    assert found.estimates["c"].probability_best is None
     alone = compare_values({"a": {0: 0.9}})
     assert (alone.pairs, alone.best) == ((), ("a",))
 
@@ -168,7 +163,6 @@ def test_folds_are_averaged_within_their_repeat():
         (lambda: compare_values({}), "no method was given"),
         (lambda: compare_values({"a": {0: 1.0, 1: math.nan}}), "finite values; method 'a', seed 1"),
         (lambda: compare_values({"a": {0: 1.0}}, level=95), r"level must be between 0\.5 and 0\.999; got 95"),
-        (lambda: compare_values({"a": {0: 1.0}}).estimate("z"), "no method 'z'"),
         (lambda: t_interval([]), "at least one value; got none"),
         (lambda: t_interval([1.0, math.nan]), "finite values; got"),
     ],
@@ -183,8 +177,8 @@ def test_an_open_pair_says_why_and_what_would_settle_it():
     rows = np.array([[0.33, 0.35, 0.36], [0.30, 0.33, 0.30], [0.20, 0.23, 0.22], [0.10, 0.12, 0.15]])
     found = [pair for pair in compare_values(table(rows)).pairs if pair.verdict == "unsettled"]
     assert [(pair.a, pair.b, pair.reason) for pair in found] == [("m0", "m1", "separated alone")]
-    assert "not after correcting for 6 comparisons" in told(found[0])
-    assert f"about {found[0].more_seeds} more seed" in told(found[0])
+    assert "not after correcting for 6 comparisons" in found[0].sentence
+    assert f"about {found[0].more_seeds} more seed" in found[0].sentence
 
 
 @pytest.mark.parametrize(("k", "s"), [(2, 2), (2, 7), (5, 3), (9, 12)])

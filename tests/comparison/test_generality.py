@@ -60,4 +60,4 @@ SOME = {"a": {0: [1.0, 0.0, 0.5], 1: [0.9, 0.1, 0.4]}, "b": {0: [0.5, 0.5, 0.5],
 
 def test_classes_count_by_their_queries():
     found = generality_of(SOME, weights=[2, 1, 1])
-    assert found.seeds.estimate("a").mean == pytest.approx((0.625 + 0.575) / 2)
+    assert found.seeds.estimates["a"].mean == pytest.approx((0.625 + 0.575) / 2)

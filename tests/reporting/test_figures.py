@@ -19,7 +19,7 @@ def test_bars_hold_means_intervals_and_single_runs_in_per_cent():
     bar, line, _, dots, mean = panel.items[:5]
     assert (bar.value, *mean.x, mean.text) == (pytest.approx(51), pytest.approx(51), "51.00 ± 2.51")
     assert dots.x == pytest.approx([50, 51, 52])
-    method = table.comparisons["map@r"].estimate("a")
+    method = table.comparisons["map@r"].estimates["a"]
     assert line.x == pytest.approx((100 * method.low, 100 * method.high))
     assert line.x == pytest.approx((51 - 2.506, 51 + 2.506), abs=0.0005)
     assert panel.x_range[0] == 0

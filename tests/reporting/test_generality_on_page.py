@@ -7,7 +7,7 @@ import pytest
 
 from fairground.errors import InputError
 from fairground.records import RunFolder, write_arrays
-from fairground.reporting import ClassScores, RunSet, inputs_of, methods_of, page_text, sections_of
+from fairground.reporting import ClassScores, RunSet, inputs_of, methods_of, sections_of
 from fairground.reporting.comparison_text import compare_records, how_to_read, sentence_in
 from tests.reporting.test_result_table import runs
 
@@ -61,22 +61,11 @@ def test_each_kind_answers_its_own_question_and_the_headline_says_which(tmp_path
         verdicts = {kind: found.comparison.pairs[0].verdict for kind, found in kinds.items()}
         settled = "better" if classes < 0.1 else "unsettled"
         assert verdicts == {"seeds": "better", "classes": settled, "both": settled}
-        (row,) = section["confidence"]["by_kind"]
-        assert [cell.rpartition("] ")[2] for cell in row[-1]] == [
-            verdicts[kind].replace("unsettled", "not settled") for kind in ("seeds", "classes", "both")
-        ]
         both = kinds["both"]
         assert "for other seeds and test classes at once" in how_to_read(both)
         assert "3 seeds and 7 test classes" in sentence_in(both, both.comparison.pairs[0])
         # Marks and sentences of one table come from one model.
         assert (both.rows[0].cells["map@r"].mark == "best") == (verdicts["both"] == "better")
-
-
-def test_the_page_shows_all_three_and_says_what_the_rest_is_over(tmp_path):
-    records = made(tmp_path, classes=0.2)
-    page = page_text(RunSet.in_home(records, tmp_path))
-    assert "Over seeds, over test classes, and over both" in page
-    assert "Test classes are 7 clusters of queries" in page
 
 
 @pytest.mark.parametrize(
@@ -98,5 +87,4 @@ def test_without_class_scores_it_is_refused_in_a_sentence_and_the_page_does_with
     with pytest.raises(InputError, match=f"no comparison over test classes: .*{why}"):
         compare_records(records, over="both", folders=folders(records, tmp_path))
     (section,) = sections_of(inputs_of(RunSet.in_home(records, tmp_path)))
-    assert section["confidence"]["by_kind"] == []
     assert "test classes too" not in section["headline"]

@@ -1,6 +1,5 @@
 """Suggestions follow from ranges, trials, number and seed, the method itself first if asked; what a search tells."""
 
-import math
 from dataclasses import replace
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from fairground.errors import InputError
 from fairground.records.store import Store
 from fairground.spec import Choice, Integer, LogReal, Real, SearchProcedure, contains, jobs_of, load_study
-from fairground.studies import Trial, cost_probes, expected_best, importance, on_bounds, suggest, trace
+from fairground.studies import Trial, cost_probes, importance, on_bounds, suggest, trace
 from tests.studies.test_run_study import study_results
 
 RANGES = {"a": Real(low=-0.2, high=2.0), "b": LogReal(low=1e-6, high=1.0)}
@@ -149,18 +148,10 @@ def trial(number, state="done", score=0.5, **settings):
     return Trial(number=number, settings=settings, state=state, folds=folds, seconds=2.0)
 
 
-def test_the_trace_keeps_states_apart_and_adds_up_the_budget():
+def test_the_trace_has_the_best_so_far():
     points = trace([trial(0, score=0.5), trial(1, "diverged"), trial(2, score=0.7), trial(3, "pruned")])
     assert [point.score is None for point in points] == [False, True, False, True]
     assert [round(point.best, 6) for point in points] == [0.5, 0.5, 0.7, 0.7]
-    assert [point.seconds for point in points] == [2.0, 4.0, 6.0, 8.0]
-
-
-def test_the_expected_best_of_one_is_the_mean_and_of_all_the_maximum():
-    curve = expected_best([trial(number, score=score) for number, score in enumerate([0.2, 0.4, 0.9])])
-    # of two out of three: the pairs' maxima are 0.4, 0.9, 0.9
-    assert all(math.isclose(a, b) for a, b in zip(curve, [0.5, 2.2 / 3, 0.9], strict=True))
-    assert expected_best([trial(0, "failed")]) == []
 
 
 def test_what_decides_the_score_is_important():
@@ -183,5 +174,3 @@ def test_an_optimum_on_a_bound_is_warned_of():
 def test_where_less_is_better_the_best_is_the_lowest():
     trials = [replace(trial(n, score=score), higher_is_better=False) for n, score in enumerate([0.4, 0.9, 0.2])]
     assert [round(point.best, 6) for point in trace(trials)] == [0.4, 0.4, 0.2]
-    # of two out of three: the pairs' minima are 0.4, 0.2, 0.2
-    assert expected_best(trials) == pytest.approx([0.5, 0.8 / 3, 0.2])

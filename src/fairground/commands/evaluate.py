@@ -127,12 +127,12 @@ def _evaluate_study(
         if is_joined:
             scores["concatenated"] = [_joined_scores(runs, home, metrics, rerank) for runs in repeats]
         found.append((result, scores))
-    lines, intervals = [], reporting.intervals_of(found)
-    for job, how in ((result.job.label, how) for result, scores in found for how in scores):
-        for metric, span in intervals[job, how].items():
-            spread = "" if span.half_width is None else f" ± {reporting.with_unit(metric, span.half_width)}"
-            mean = reporting.with_unit(metric, span.mean)
-            lines.append(f"{job}  {how}  {split} {metric}  {mean}{spread}  (n = {span.n})")
+    lines = []
+    for job, way, repeats in ((one.job.label, way, some) for one, scores in found for way, some in scores.items()):
+        for metric in repeats[0] if repeats else ():
+            span = comparison.t_interval([one[metric] for one in repeats])
+            shown = f"{reporting.show_interval(metric, span)}{reporting.unit(metric)}"
+            lines.append(f"{job}  {way}  {split} {metric}  {shown}  (n = {span.n})")
     labels = ({"data": r.job.data.label, "method": r.job.method.label, "split": split} for r, _ in found)
     return Answer([{**label, **scores} for label, (_, scores) in zip(labels, found, strict=True)], lines)
 

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fairground import commands, records, training
-from fairground.commands import Answer, AnyPath, data_overrides, options, options_of, run_directory, search_progress
+from fairground.commands import Answer, AnyPath, data_overrides, options, options_of, run_directory
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
+from fairground.commands.progress_bars import search_progress
+from fairground.commands.terminal import terminal_width
 from fairground.files import read_json
 from fairground.recommendation.recommendation_folder import RecommendationFolder
 from fairground.recommendation.request import make_request
 from fairground.recommendation.time_budget import Budget
+from fairground.reporting.table_formats import text_table
 from fairground.spec import Overrides, load_run, parse_overrides
 
 
@@ -57,7 +60,9 @@ class RecommendResult:
         return {**self.result, "page": str(self.page), "model": str(self.model), "seconds": self.seconds}
 
     def __str__(self) -> str:
-        return "\n".join([*self.advice, "", _text_table(self.result["columns"], self.result["rows"])])
+        columns, *rows = self.result["columns"], *self.result["rows"]
+        heads = [column.replace(" on validation", "").replace(",", "") for column in columns]
+        return "\n".join([*self.advice, "", text_table([heads, *rows], width=terminal_width())])
 
     def __repr__(self) -> str:
         return f"<RecommendResult {self.result['name']}: {self.chosen}, page {self.page}>"
@@ -130,17 +135,6 @@ def _label(path: Path) -> str:
     """Return what to call the data: a folder called images says less than its parent."""
     path = path.absolute()
     return path.parent.name if path.is_dir() and path.name in ("images", "data", "train") else path.stem or path.name
-
-
-def _text_table(columns: list[str], rows: list[list[str]]) -> str:
-    """Return the table for a terminal of 80 columns: each method on one line, its numbers on the next."""
-    heads = [column.replace(" on validation", "").replace(",", "") for column in columns[1:]]
-    widths = [max(len(head), *(len(row[place + 1]) for row in rows)) for place, head in enumerate(heads)]
-    lines = ["  " + "  ".join(f"{head:>{width}}" for head, width in zip(heads, widths, strict=True))]
-    for row in rows:
-        lines.append(row[0])
-        lines.append("  " + "  ".join(f"{cell:>{width}}" for cell, width in zip(row[1:], widths, strict=True)))
-    return "\n".join(lines)
 
 
 @options_of(recommend)

@@ -32,7 +32,6 @@ def report(
     out: Annotated[AnyPath | None, "-o", "The page (default: report.html in the run directory)."] = None,
     formats: Sequence[str] = (),
     figures: Annotated[str, "Also write the figures as files for a paper.", {"metavar": "pdf|svg|png"}] = "",
-    figures_in: Annotated[AnyPath | None, "Where figures go (default: a folder beside the page)."] = None,
     metric: options.Metric = None,
     title: Annotated[str, "The page's title (default: the study's question)."] = "",
     home: run_directory.AnyHome = None,
@@ -64,7 +63,7 @@ def report(
                 tables.append(page.with_name(f"{page.stem}{words and '-'}{words}.{kind}"))
                 write_atomically(tables[-1], table_formats.FORMATS[kind](inputs.table).encode())
             if figures:
-                place = Path(figures_in or page.with_name(f"{page.stem}-figures"))
+                place = page.with_name(f"{page.stem}-figures")
                 drawn += write_figures(inputs, place, figures, prefix=f"{words}{words and '-'}")
     runs = tuple(record.name for record in found.records)
     return Report(page=page, tables=tuple(tables), figures=tuple(drawn), runs=runs)

@@ -230,7 +230,7 @@ def _cost(plan: "studies.StudyPlan", n_workers: int) -> str:
     seconds, size, images = plan.seconds(n_workers), plan.bytes(), plan.images()
     if seconds is not None and size is not None:
         workers = plural(n_workers, "worker")
-        return f"at most {_hours(seconds)} on {workers}, {size / 2**20:,.0f} MB of disk, by measured runs"
+        return f"at most {reporting.duration(seconds)} on {workers}, {size / 2**20:,.0f} MB of disk, by measured runs"
     if images is None or size is None:
         return "time and disk space are unknown: --measure makes the first run of every method to measure them"
     work = f"at most {images / 1e6:,.1f} million images through the network, {size / 1e9:,.0f} GB of disk"
@@ -274,7 +274,3 @@ def study_answer(found: StudySpec, spawn: options.Spawn, *, home: Path, **settin
 
     failures = result.failures
     return Answer(result.to_dict(), lines(), failures.sentence(), failures.exit_code)
-
-
-def _hours(seconds: float) -> str:
-    return f"{seconds / 3600:,.1f} hours" if seconds > 5400 else f"{seconds / 60:.1f} minutes"

@@ -139,6 +139,10 @@ class Pair:
         """Tell whether the difference is shown to be below the margin, real or not."""
         return self.low is not None and self.high is not None and -self.margin < self.low and self.high < self.margin
 
+    @property
+    def sentence(self) -> str:
+        return sentence_of(self)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
@@ -168,11 +172,6 @@ class Comparison:
     def estimates(self) -> dict[str, Estimate]:
         return {method.name: method for method in self.methods}
 
-    def estimate(self, name: str) -> Estimate:
-        known = self.estimates
-        require(name in known, f"no method '{name}' in the comparison; there are {', '.join(known)}")
-        return known[name]
-
     def pair(self, one: str, other: str) -> Pair:
         for found in self.pairs:
             if {found.a, found.b} == {one, other}:
@@ -180,12 +179,15 @@ class Comparison:
         raise InputError(f"no pair '{one}' and '{other}' in the comparison; there are {', '.join(self.estimates)}")
 
 
-def sentence_of(pair: Pair, *, show: Show, unit: str = "", better: str = "") -> str:
+def sentence_of(pair: Pair, *, show: Show | None = None, unit: str = "", better: str = "") -> str:
     """Return the verdict on one pair; `show` writes a number, `unit` follows it, `better` may be 'higher'."""
     if pair.low is None or pair.high is None:
         needed = "at least two runs of each" if pair.prospect == "advised" else "the first look at all methods"
         return f"{pair.a} and {pair.b}: not settled; a verdict needs {needed}"
-    seeds = _rests_on(pair)
+    # Two digits of the interval's half width, nine decimals at most.
+    width = (pair.high - pair.low) / 2 or abs(pair.difference) or 1.0
+    decimals = min(9, max(0, 1 - math.floor(math.log10(width))))
+    show, seeds = show or (lambda value: f"{value:.{decimals}f}"), _rests_on(pair)
     ends = (pair.low, pair.high) if pair.higher_is_better else (-pair.high, -pair.low)
     by = f"{show(abs(pair.difference))} [{', '.join(map(show, ends))}]{unit}"
     if pair.verdict == "better":

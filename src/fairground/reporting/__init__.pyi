@@ -165,7 +165,6 @@ from fairground.reporting.sentences import question_of
 from fairground.reporting.study_results import StudyTable
 from fairground.reporting.study_results import find_runs
 from fairground.reporting.study_results import from_study
-from fairground.reporting.study_results import intervals_of
 from fairground.reporting.study_results import results_plain
 from fairground.reporting.study_results import results_text
 from fairground.reporting.study_results import tables_of
@@ -288,7 +287,6 @@ __all__ = [
     "how_to_read",
     "indented",
     "inputs_of",
-    "intervals_of",
     "is_at_work",
     "join_names",
     "label_shifts",

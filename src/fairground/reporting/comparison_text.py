@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
-from fairground.comparison import Comparison, Generality, GeneralityKind, Pair, join_folds, require, sentence_of
+from fairground.comparison import Comparison, Pair, join_folds, require, sentence_of
 from fairground.records import RunFolder, RunRecord
 from fairground.reporting import UNFAIR, ClassScores, ResultTable, heading, shorten, show, table_formats, unit
 
@@ -138,42 +138,23 @@ def indented(lines: Iterable[str]) -> list[str]:
     return [f"  {shorten(line, 1000)}" for line in lines]
 
 
-def confidence_of(table: ResultTable, generality: Generality | None = None) -> dict[str, Any] | None:
-    """Return what the comparison says, and over what it holds where that is known; nothing for one method alone.
+def confidence_of(table: ResultTable) -> dict[str, Any] | None:
+    """Return what the comparison says; nothing for one method alone.
 
     `sentences` are verdicts on pairs; `n_more` is how many more pairs there are. `chances` are each method's
-    probability of being the best. `by_kind` are the same pairs (names, difference, cells) over seeds, over `n_classes`
-    test classes and over both.
+    probability of being the best.
     """
-    found, metric = table.comparison, table.primary
+    found = table.comparison
     if not found.pairs:
         return None
     read = pairs_to_read(found)
-    by_kind = []
-    for pair in read if generality is not None else ():
-        assert generality is not None
-        kinds = [generality.over(kind).pair(pair.a, pair.b) for kind in get_args(GeneralityKind)]
-        cells = [_shown_interval(metric, one, leader=pair.a) for one in kinds]
-        by_kind.append((pair.a, pair.b, show(metric, abs(pair.difference)), cells))
     return {
         "how_to_read": how_to_read(table)[:-1],
         "has_intervals": has_intervals(found),
         "sentences": [shorten(sentence_in(table, pair), 400) for pair in read],
         "n_more": len(found.pairs) - len(read),
         "chances": _chances(table) if table.has_direction else [],
-        "by_kind": by_kind,
-        "n_classes": 0 if generality is None else generality.n_classes,
     }
-
-
-def _shown_interval(metric: str, pair: Pair, *, leader: str) -> str:
-    """Return the interval by which the leader is ahead, and the verdict."""
-    if pair.low is None or pair.high is None:
-        return "one run only"
-    ends = sorted((pair.low, pair.high), reverse=not pair.higher_is_better)
-    ahead = [end if pair.higher_is_better else -end for end in ends]
-    ahead = ahead if pair.a == leader else [-end for end in reversed(ahead)]
-    return f"[{', '.join(show(metric, end) for end in ahead)}] {pair.verdict.replace('unsettled', 'not settled')}"
 
 
 def _chances(table: ResultTable) -> list[dict[str, Any]]:

@@ -119,7 +119,7 @@ def _section(anchor: str, inputs: FigureInputs, others: Mapping[SectionKey, Figu
         "notes": sentences.notes_of(table),
         "fairness": table.fairness if table.comparisons and not is_toy else None,
         "varied": [key for key in (table.study.varied if table.study else ()) if not is_under(key, COMPARED)],
-        "confidence": confidence_of(table, generality) if table.comparisons and is_ranking else None,
+        "confidence": confidence_of(table) if table.comparisons and is_ranking else None,
         "published": compare_with_published(repeats, labels),
         "answers": [(figure, svg) for figure, svg in shown if figure.is_answer],
         "figures": [(figure, svg) for figure, svg in shown if not figure.is_answer],

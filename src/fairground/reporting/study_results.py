@@ -1,16 +1,16 @@
 """The results of a study as text, JSON and a page: a table per data set, with folds separated and joined."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fairground import reporting, studies
-from fairground.comparison import InputError, Interval, require, seed_of
+from fairground.comparison import InputError, require
 from fairground.records import RunRecord, Store, grouped
 from fairground.reporting import RunSet, SectionKey, section_key, table_formats, with_ensembles_apart
-from fairground.spec import StudySpec, canonical_json, declared_metric, load_study, study_names, without_fold
+from fairground.spec import StudySpec, canonical_json, load_study, study_names, without_fold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,34 +83,10 @@ def results_plain(results: Sequence["studies.JobResult"], tables: Sequence[Study
                 "settings": dict(selected.settings) if selected else None,
                 "validation": selected.score if selected else None,
                 "importance": studies.importance(ranges, result.trials),
-                "expected_best": studies.expected_best(result.trials),
                 "on_bounds": studies.on_bounds(ranges, selected.settings) if selected else [],
                 **scores,
             }
         )
-    return found
-
-
-def intervals_of(
-    measured: Sequence[tuple["studies.JobResult", Mapping[str, Sequence[Mapping[str, float]]]]],
-) -> dict[tuple[str, str], dict[str, Interval]]:
-    """Return each job's intervals by way and metric, from the model of the tables and the scores of every repeat."""
-    found: dict[tuple[str, str], dict[str, Interval]] = {}
-    for table in (table for table in tables_of([result for result, _ in measured]) if not table.is_joined):
-        comparer = reporting.MethodComparer(table.table.methods)
-        some = [(result, scores) for result, scores in measured if result.job.data.label == table.data]
-        for way, metric in dict.fromkeys((w, m) for _, scores in some for w, each in scores.items() for m in each[0]):
-            values = {}
-            for result, scores in some:
-                seeds = dict.fromkeys(map(seed_of, result.runs))
-                if by_seed := {seed: one[metric] for seed, one in zip(seeds, scores[way], strict=False)}:
-                    values[result.job.method.label] = by_seed
-            declared = declared_metric(metric)
-            is_higher = declared is None or declared.higher_is_better
-            compared = comparer.compare(metric, values, is_higher=is_higher, is_planned=False)
-            for result, _ in some:
-                if span := compared.estimates.get(result.job.method.label):
-                    found.setdefault((result.job.label, way), {})[metric] = span
     return found
 
 

@@ -79,7 +79,6 @@ from fairground.studies.seal import OPENED
 from fairground.studies.seal import SELECTED
 from fairground.studies.seal import Seal
 from fairground.studies.search_analysis import TracePoint
-from fairground.studies.search_analysis import expected_best
 from fairground.studies.search_analysis import importance
 from fairground.studies.search_analysis import on_bounds
 from fairground.studies.search_analysis import trace
@@ -144,7 +143,6 @@ __all__ = [
     "cost_probes",
     "counts",
     "direction_of",
-    "expected_best",
     "failures_of",
     "file_digests",
     "finals_of",

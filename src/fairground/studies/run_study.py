@@ -41,16 +41,11 @@ def run_study(
     """Run a study from wherever it is; `again` searches again, and is not refused, where data or code changed since."""
     folder, store = folder_of(study, home), Store(home)
     jobs, seal = jobs_of(study), Seal(store, study)
-
-    def note(record: RunRecord) -> None:
-        seal.note_run(record)
-        on_record(record)
-
     trial_store = TrialStore(folder.path)
     joined = {job.label: (list[RunRecord](), list[str]()) for job in jobs}
     with folder.locked(study):
         with spawn(run_job) as executor:
-            scheduler = Scheduler(store=store, executor=executor, on_record=note, again=again)
+            scheduler = Scheduler(store=store, executor=executor, on_record=on_record, again=again)
             content: dict[str, str] = {}
             for job in jobs:
                 of_job = scheduler.content_of(job.spec(seed=study.seed, test=True))

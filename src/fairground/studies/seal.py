@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import product
 
-from fairground.records import AGAIN, RunRecord, Store
+from fairground.records import AGAIN, Store
 from fairground.records.store import Event
 from fairground.spec import RunSpec, SealError, StudyJob, StudySpec, canonical_json, require, study_hash
 from fairground.studies import Selected
@@ -19,7 +19,6 @@ class Seal:
 
     def __init__(self, store: Store, study: StudySpec) -> None:
         self._store, self._study, self._name = store, study, study_hash(study)
-        self._noted: set[str | None] | None = None
 
     def selection(self) -> dict[str, Selected] | None:
         """Return what was selected in each job, or None while the test split is sealed."""
@@ -63,13 +62,3 @@ class Seal:
     def openings(self) -> list[Event]:
         """Return who opened the test split for this study, when and for what, the first time first."""
         return self._store.events(kind=OPENED, run=self._name)
-
-    def note_run(self, record: RunRecord) -> None:
-        """Write down, once, that a final run opened the test split; the runs of a search do not."""
-        if record.state != "done" or not record.setting("evaluation.test"):
-            return
-        if self._noted is None:
-            self._noted = {event.run for event in self._store.events(kind=OPENED)}
-        if record.name not in self._noted:
-            self._noted.add(record.name)
-            self._store.note_event(OPENED, record.name, f"final run of study {self._study.name} ({self._name})")
