@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fairground import commands, records, training
-from fairground.commands import Answer, AnyPath, data_overrides, options, options_of, run_directory
+from fairground.commands import Answer, AnyPath, data_overrides, options, options_of, run_directory, search_progress
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
-from fairground.commands.progress_bars import search_progress
-from fairground.commands.terminal import terminal_width
 from fairground.files import read_json
 from fairground.recommendation.recommendation_folder import RecommendationFolder
 from fairground.recommendation.request import make_request
@@ -62,7 +60,7 @@ class RecommendResult:
     def __str__(self) -> str:
         columns, *rows = self.result["columns"], *self.result["rows"]
         heads = [column.replace(" on validation", "").replace(",", "") for column in columns]
-        return "\n".join([*self.advice, "", text_table([heads, *rows], width=terminal_width())])
+        return "\n".join([*self.advice, "", text_table([heads, *rows], width=commands.terminal_width())])
 
     def __repr__(self) -> str:
         return f"<RecommendResult {self.result['name']}: {self.chosen}, page {self.page}>"
