@@ -172,7 +172,7 @@ def conclude(
     means = dict(zip(runs.names, [sign * average for average in averages], strict=True))
     halves: dict[str, float] = {}
     chances: dict[str, float] = {}
-    known: dict[frozenset[str], tuple[float | None, float, float, int]] = {}
+    known: dict[tuple[str, str], tuple[float | None, float, float, int]] = {}
     if findings is not None:
         names = findings.names
         means |= zip(names, findings.means.tolist(), strict=True)
@@ -183,7 +183,7 @@ def conclude(
         needed = np.zeros(len(findings.p), dtype=np.int64) if findings.more_seeds is None else findings.more_seeds
         columns = findings.half_widths, findings.p, np.minimum(findings.p, findings.p_alone), needed
         rows = zip(*(column.tolist() for column in columns), strict=True)
-        known = dict(zip(map(frozenset, combinations(names, 2)), rows, strict=True))
+        known = dict(zip(combinations(names, 2), rows, strict=True))
     order = sorted(range(len(counts)), key=lambda i: (-means[runs.names[i]], runs.names[i]))
     pairs = []
     for i, j in combinations(order, 2):
@@ -193,7 +193,7 @@ def conclude(
         high: float | None = None
         verdict: Verdict = "unsettled"
         reason: Reason = "too few runs"
-        half, p, p_alone, more = known.get(frozenset((one, other)), (None, 1.0, 1.0, 0))
+        half, p, p_alone, more = known.get((one, other)) or known.get((other, one)) or (None, 1.0, 1.0, 0)
         if half is not None:
             low, high = sorted((sign * (ahead - half), sign * (ahead + half)))
             reason = "separated alone" if p_alone <= 1 - level else "interval holds 0"

@@ -75,7 +75,7 @@ def _draw(layout: Layout, ratio: float, n: int, random: np.random.Generator) -> 
     spread = np.geomspace(SPREAD**-0.5, SPREAD**0.5, k) if k > 1 else np.ones(1)
     deviations = random.permuted(np.tile(spread, (n, 1)), axis=1)
     y = random.standard_normal((n, len(layout.cells[0])))
-    y *= deviations[:, layout.cells[0]]
+    y *= deviations.take(layout.cells[0], axis=1)
     blocks = np.zeros((n, n_seeds))
     if len(layout.choices) > 1:
         blocks = random.standard_normal((n, n_seeds)) * np.sqrt(ratio * (spread**2).mean())

@@ -17,6 +17,7 @@ numbers are compared only if the runs have the spec of a study that makes the ro
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from operator import attrgetter
 from typing import Literal, NamedTuple
 
@@ -74,16 +75,22 @@ def compare_with_published(
     return sorted(found, key=lambda line: order[line[1].outcome])
 
 
-def rows_for(record: RunRecord) -> list[PublishedRow]:
-    protocol, loss, is_joined = record.spec.get("protocol"), record.setting("loss"), "ensemble" in record.spec
-    return [
+def rows_for(record: RunRecord) -> tuple[PublishedRow, ...]:
+    loss = "" if record.is_untrained else str(record.setting("loss"))
+    return _rows_for(record.spec.get("protocol"), loss, is_joined="ensemble" in record.spec)
+
+
+@cache
+def _rows_for(protocol: str | None, loss: str, *, is_joined: bool) -> tuple[PublishedRow, ...]:
+    """Return the numbers for a loss, or for an untrained network where it is empty."""
+    return tuple(
         row
         for row in published_rows()
-        if (row.setting == "untrained" if record.is_untrained else row.loss == loss)
+        if (row.loss == loss if loss else row.setting == "untrained")
         and protocol in (row.protocol, ensemble_protocol(row.protocol))
         and is_joined == (row.setting == "concatenated")
         and expected_runs(row)
-    ]
+    )
 
 
 def verdict_of(records: Sequence[RunRecord], row: PublishedRow) -> PublishedVerdict:

@@ -16,7 +16,7 @@ from fairground.comparison import LEVEL, Comparison, FairnessResult, GeneralityK
 from fairground.comparison.compare_values import compare_values
 from fairground.records import RunRecord, SplitName
 from fairground.reporting import Method, methods_of
-from fairground.spec import InputError, SeedProcedure, StudySpec, data_name, flatten, in_unit, nearest, require
+from fairground.spec import SeedProcedure, StudySpec, data_name, flatten, in_unit, nearest, require
 
 #: `best` the leader once it is settled against all, `equivalent` within the margin of the leader, `unsettled` the
 #: leader and what these runs cannot tell from it
@@ -74,7 +74,7 @@ class ResultTable:
 
         `primary` is the metric to sort by and the first column, by default the metric of selection. `margin` is the
         difference that does not matter, in the unit shown; half a point by default. `over` is what intervals hold over,
-        from `classes` where that is not seeds alone; metrics without scores per class are then left out.
+        from `classes` where that is not seeds alone; the table then has `primary` alone.
         """
         kept = tuple(records)
         methods = methods_of([record for record in kept if not record.is_imported], names)
@@ -89,9 +89,8 @@ class ResultTable:
             hint = f"{nearest(primary, known)} There are {', '.join(known)}."
             require(primary in known, f"no {split} score '{primary}' in these runs.{hint}")
         primary = primary or _selected_by(methods, known)
-        others = known if has_all_metrics else []
+        others = [metric for metric in known if metric != primary] if has_all_metrics and over == "seeds" else []
         comparer = MethodComparer(methods, level=level, margin=margin, over=over, classes=classes)
-        others = [metric for metric in others if metric != primary and comparer.can_compare(metric)]
         metrics = (primary, *others) if primary else ()
         directions = {metric: _direction(methods, metric) for metric in metrics}
         comparisons = {
@@ -243,12 +242,6 @@ class MethodComparer:
         require(level in (LEVEL, planned), f"{refused}; got {level:g}")
         values = {method.label: method.by_seed(self.procedure.metric, "test") for method in methods}
         self.level, self.wave = planned, _wave(methods, values, self.procedure)
-
-    def can_compare(self, metric: str) -> bool:
-        try:
-            return self.over == "seeds" or (self.classes is not None and bool(self.classes.read(metric, self.methods)))
-        except InputError:
-            return False
 
     def compare(
         self, metric: str, values: Mapping[str, Mapping[int, float]], *, is_higher: bool, is_planned: bool

@@ -110,14 +110,19 @@ def learning_curves(inputs: FigureInputs) -> ReportFigure | None:
     curves = curves_of(inputs.table)
     if not curves:
         return None
-    panel = curve_panel(inputs.table, curves)
-    listed = [f"{clean(label)} ends at {line.y[-1]:.2f}" for label, line in curves.items()]
+    panel, at = (
+        curve_panel(inputs.table, curves),
+        {label: dict(zip(*line[:2], strict=True)) for label, line in curves.items()},
+    )
+    epochs = sorted({epoch for values in at.values() for epoch in values})
+    folds = ", each the mean over its folds" if inputs.is_averaged else ""
     return ReportFigure(
         title="Learning curves",
-        sentence=f"{panel.y} after each epoch, mean and range over seeds: {'; '.join(listed[:12])}.",
+        sentence=f"{panel.y} after each epoch: the mean over seeds, and a band from the lowest to the highest{folds}.",
         draw=panels([panel], keys=[(label, line.series) for label, line in curves.items()], kind="line"),
         height=4.2,
-        is_for_page=False,
+        columns=("method", *(f"{epoch:g}" for epoch in epochs)),
+        rows=[(label, *map(values.get, epochs)) for label, values in at.items()],
     )
 
 
@@ -153,8 +158,10 @@ def cost(inputs: FigureInputs) -> ReportFigure | None:
 
 def score_against_shots(inputs: FigureInputs) -> ReportFigure | None:
     """Draw what a few images of the test classes add, where episodes of the runs are stored."""
-    metric, factor, groups = inputs.metric, factor_of(inputs.metric), fold_groups(inputs.folds)
     stored = {name: read_with_digest(path) for name, path in inputs.runs.files("few_shot.json").items()}
+    if not stored:
+        return None
+    metric, factor, groups = inputs.metric, factor_of(inputs.metric), fold_groups(inputs.folds)
     drawn: dict[str, Line] = {}
     rows, steps, most = [], set(), 0
     for method in inputs.methods:
