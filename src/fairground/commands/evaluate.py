@@ -7,20 +7,7 @@ from statistics import fmean
 from typing import Annotated, Any, Literal
 
 from fairground import comparison, records, reporting, spec, studies, training
-from fairground.commands import (
-    HOME,
-    Answer,
-    Average,
-    Device,
-    Home,
-    Metrics,
-    Quiet,
-    Rerank,
-    counted,
-    require,
-    spinner,
-    split_names,
-)
+from fairground.commands import HOME, Answer, Home, counted, options, require, spinner
 
 Split = Literal["validation", "test"]
 
@@ -28,9 +15,9 @@ Split = Literal["validation", "test"]
 def evaluate(
     run: Annotated[str, "RUN|STUDY", "A run or study, or the beginning of its hash."],
     split: Annotated[Split, "Classes to measure on."] = "validation",
-    metrics: Metrics = None,
-    average: Average = "queries",
-    rerank: Rerank = "none",
+    metrics: options.Metrics = None,
+    average: options.Average = "queries",
+    rerank: options.Rerank = "none",
     shots: Annotated[
         int, "Adapt the head to so many images of every test class, and measure the others.", {"min": 0}
     ] = 0,
@@ -38,15 +25,15 @@ def evaluate(
     steps: Annotated[int, "With --shots: training steps of an episode.", {"min": 1}] = 1000,
     ensemble: Annotated[bool, "With a study: also concatenate the fold models of each repeat (test)."] = False,
     home: Home = HOME,
-    device: Device = "auto",
-    quiet: Quiet = False,
+    device: options.Device = "auto",
+    quiet: options.Quiet = False,
 ) -> Answer:
     """Measure the selected model of a run, or all final models of a study.
 
     Examples: fairground evaluate 3f2a --split test --metrics recall@1,nmi · fairground evaluate laptop/mlrc --split
     test --ensemble
     """
-    asked = split_names(metrics) or None
+    asked = options.split_names(metrics) or None
     if shots:
         require(split == "test", "--shots shows images of the test classes: add --split test")
         how: dict[str, Any] = {"shots": shots, "episodes": episodes, "steps": steps, "metrics": asked, "device": device}

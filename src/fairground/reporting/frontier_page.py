@@ -46,7 +46,7 @@ def write_frontier(found: "deploy.Frontier", *, title: str, out: Path) -> Path:
 def _dimensions(found: "deploy.Frontier") -> Panel:
     items = []
     for series, name in enumerate(_NAMES):
-        mine = [one for one in found.points if one.reduction == name and _is_plain(one)]
+        mine = [one for one in found.points if (one.reduction, _way(one)) == (name, "float32")]
         line = sorted(mine, key=lambda one: one.dimension)
         low, high = ([100 * getattr(one.interval, side) for one in line] for side in ("low", "high"))
         across, up = [one.dimension for one in line], [100 * one.score for one in line]
@@ -69,22 +69,14 @@ def _other_ways(found: "deploy.Frontier") -> Panel:
     )
 
 
-def _is_plain(one: "deploy.FrontierPoint") -> bool:
-    return one.precision == "float32" and one.rerank == "none"
-
-
 def _way(one: "deploy.FrontierPoint") -> str:
     return one.precision if one.rerank == "none" else one.rerank.replace("_", " ")
 
 
-def _name(one: "deploy.FrontierPoint") -> str:
-    mark = "" if one.rerank == "none" else " (transductive)"
-    return f"{one.dimension} {_NAMES[one.reduction]}, {_way(one)}{mark}"
-
-
 def _cells(one: "deploy.FrontierPoint") -> tuple[str, ...]:
+    mark = "" if one.rerank == "none" else " (transductive)"
     return (
-        _name(one),
+        f"{one.dimension} {_NAMES[one.reduction]}, {_way(one)}{mark}",
         show("map@r", one.score),
         f"{show('map@r', one.interval.low)} to {show('map@r', one.interval.high)}",
         show("recall@1", one.recall),
