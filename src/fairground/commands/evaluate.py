@@ -115,9 +115,9 @@ def _evaluate_study(
             scores["concatenated"] = [_joined_scores(runs, home, metrics, rerank) for runs in repeats]
         found.append((result, scores))
     lines = []
-    for job, way, repeats in ((one.job.label, way, some) for one, scores in found for way, some in scores.items()):
-        for metric in repeats[0] if repeats else ():
-            span = comparison.t_interval([one[metric] for one in repeats])
+    for job, way, some in ((one.job.label, way, some) for one, scores in found for way, some in scores.items()):
+        for metric in some[0] if some else ():
+            span = comparison.t_interval([repeat[metric] for repeat in some])
             shown = f"{reporting.show_interval(metric, span)}{reporting.unit(metric)}"
             lines.append(f"{job}  {way}  {split} {metric}  {shown}  (n = {span.n})")
     labels = ({"data": r.job.data.label, "method": r.job.method.label, "split": split} for r, _ in found)

@@ -58,9 +58,9 @@ class RecommendResult:
         return {**self.result, "page": str(self.page), "model": str(self.model), "seconds": self.seconds}
 
     def __str__(self) -> str:
-        columns, *rows = self.result["columns"], *self.result["rows"]
-        heads = [column.replace(" on validation", "").replace(",", "") for column in columns]
-        return "\n".join([*self.advice, "", text_table([heads, *rows], width=commands.terminal_width())])
+        heads = [column.replace(" on validation", "").replace(",", "") for column in self.result["columns"]]
+        table = text_table([heads, *self.result["rows"]], width=commands.terminal_width())
+        return "\n".join([*self.advice, "", table])
 
     def __repr__(self) -> str:
         return f"<RecommendResult {self.result['name']}: {self.chosen}, page {self.page}>"

@@ -68,12 +68,12 @@ def over_datasets(
     pairs = tuple(replace(pair, over="datasets", more_seeds=None) for pair in improvement.pairs)
     improvement = replace(improvement, pairs=pairs)
     columns = (column.tolist() for column in _intervals(tables, 1.0 if higher_is_better else -1.0, level))
-    found = (
+    aggregates = [
         Aggregate(name=name, rank=rank, rank_low=low, rank_high=high)
         for name, rank, low, high in zip(names, *columns, strict=True)
-    )
+    ]
     return OverDatasets(
-        aggregates=tuple(sorted(found, key=lambda one: (one.rank, one.name))),
+        aggregates=tuple(sorted(aggregates, key=lambda one: (one.rank, one.name))),
         improvement=improvement,
         datasets=tuple(runs),
         level=level,
