@@ -57,6 +57,17 @@ def test_super_labels_of_another_kind_are_refused(tmp_path):
         FeaturesDataset(path=split).load().levels()
 
 
+def test_who_searches_whom_is_told_in_truth_values(tmp_path):
+    sides = {"query": np.ones(4, bool), "gallery": np.array([True, True, False, False])}
+    table = FeaturesDataset(path=archive(tmp_path / "f.npz", **sides)).load()
+    assert table.is_query.all()
+    assert table.is_gallery.tolist() == [True, True, False, False]
+    with pytest.raises(DataError, match=r"gallery must be a truth value per row, \(n,\)"):
+        FeaturesDataset(path=archive(tmp_path / "g.npz", query=np.ones(4, bool), gallery=np.ones(4))).load()
+    with pytest.raises(DataError, match="is_query and is_gallery must be given together"):
+        FeaturesDataset(path=archive(tmp_path / "h.npz", query=np.ones(4, bool))).load()
+
+
 def test_a_pair_of_npy_files(tmp_path):
     np.save(tmp_path / "x.npy", FEATURES)
     np.save(tmp_path / "y.npy", np.array(["b", "b", "a", "c"]))

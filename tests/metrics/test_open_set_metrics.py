@@ -69,6 +69,26 @@ def test_a_gallery_of_its_own():
     assert found == {"open_set_auroc": 1.0, "dir@0.0": 1.0}
 
 
+def test_queries_whose_class_the_gallery_lacks_are_the_unknown_ones():
+    # Known scores 4 and 2, unknown 3; that a known one scores 3.5 without its class does not count.
+    own, other = np.array([4.0, 2.0, -np.inf]), np.array([3.5, 1.0, 3.0])
+    trials = OpenSet(own=own, other=other, weights=np.ones(3), has_strangers=True)
+    assert OpenSetAurocMetric().score(trials) == 0.5
+    assert OscrMetric().score(trials) == 0.5
+    assert DirMetric(fpir=0).score(trials) == 0.5
+    draw = np.random.default_rng(4)
+    labels = np.concatenate([draw.integers(5, size=60), [5] * 20])
+    rows = draw.normal(size=(6, 4))[labels] + draw.normal(size=(80, 4))
+    gallery = (rows[:40], labels[:40])
+    similarity = (rows @ gallery[0].T) / np.linalg.norm(rows, axis=1)[:, None] / np.linalg.norm(gallery[0], axis=1)
+    best = similarity[40:].max(1)
+    wins = best[:20, None] > best[None, 20:]
+    view = EmbeddingView(rows[40:], labels[40:], *gallery)
+    detail = evaluate_in_detail(view, ["open_set_auroc"], bootstrap=Bootstrap(n_draws=50))
+    assert detail.scores["open_set_auroc"] == pytest.approx(wins.mean())
+    assert detail.intervals["open_set_auroc"].low < wins.mean() < detail.intervals["open_set_auroc"].high
+
+
 def test_intervals_draw_classes():
     draw = np.random.default_rng(0)
     labels = np.repeat(np.arange(20), 5)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fairground.errors import InputError
+from fairground.evaluation import evaluate
 from fairground.records.run_folder import RunFolder
 from fairground.records.store import Store
 from fairground.training.assemble import assemble
@@ -144,3 +145,33 @@ def test_rows_of_several_labels_train_and_are_graded(tmp_path):
         run(spec_of(*words, "loss=proxy_nca"), home=tmp_path / "runs")
     with pytest.raises(InputError, match="metric nmi takes one label per row"):
         run(spec_of(*words, "evaluation.metrics=['map@r','nmi']"), home=tmp_path / "runs")
+
+
+def test_queries_out_of_scope_are_unknown_and_no_row_of_the_gallery_finds_itself(tmp_path):
+    draw = np.random.default_rng(1)
+    labels = np.arange(120) % 12
+    features = (draw.normal(size=(12, 6))[labels] + draw.normal(size=(120, 6))).astype(np.float32)
+    stray = labels == 11
+    split = np.where(labels < 6, "train", "test")
+    sides = {"query": np.ones(120, bool), "gallery": ~stray}
+    np.savez(tmp_path / "f.npz", features=features, labels=labels, split=split, **sides)
+    words = (
+        "data=features",
+        f"data.path={text(tmp_path / 'f.npz')}",
+        "split=listed",
+        "split.validation=0.4",
+        "trunk=features",
+    )
+    words = (*words, "transform=plain", "head=identity", "training.epochs=0", "training.batch_size=8")
+    words = (*words, "evaluation.metrics=['map@r','open_set_auroc']")
+    scores = {
+        one.metric: one.value for one in run(spec_of(*words), home=tmp_path / "runs").scores if one.split == "test"
+    }
+    rows, own = features[labels >= 6], labels[labels >= 6]
+    known = own < 11
+    assert scores["map@r"] == pytest.approx(evaluate(rows[known], own[known], ["map@r"])["map@r"])
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    similarity = unit @ unit[known].T
+    similarity[np.flatnonzero(known), np.arange(known.sum())] = -1
+    best = similarity.max(1)
+    assert scores["open_set_auroc"] == pytest.approx((best[known][:, None] > best[~known]).mean())

@@ -125,12 +125,18 @@ class OpenSet:
 
     A query counts twice: as one of a known class, when its score is the better of the two, and as one of an unknown
     class, when its own class is removed from the references and `other` is its score. `own` is minus infinity where
-    the references have nothing of its class: such a query is unknown only. `weights` count queries more than once.
+    the references have nothing of its class: such a query is unknown only. With `has_strangers` these are the unknown
+    ones, and all others count once. `weights` count queries more than once.
     """
 
     own: np.ndarray
     other: np.ndarray
     weights: np.ndarray
+    has_strangers: bool = False
+
+    @property
+    def unknown_weights(self) -> np.ndarray:
+        return np.asarray(self.weights * ~self.is_known) if self.has_strangers else self.weights
 
     @property
     def is_known(self) -> np.ndarray:
@@ -154,7 +160,7 @@ class OpenSet:
         """Return the share of unknown queries that score below each of `scores`, equal ones by half."""
         order = np.argsort(self.other, kind="stable")
         ascending = self.other[order]
-        total = np.concatenate(([0.0], np.cumsum(self.weights[order])))
+        total = np.concatenate(([0.0], np.cumsum(self.unknown_weights[order])))
         below = total[np.searchsorted(ascending, scores, side="left")]
         not_above = total[np.searchsorted(ascending, scores, side="right")]
         return np.asarray((below + not_above) / (2 * total[-1]))

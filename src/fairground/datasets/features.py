@@ -2,7 +2,8 @@
 
 Formula
     .npz      `features` or `embeddings` (n, d) and `labels` (n,) [, `class_names` or `classes` (C,), `split` (n,),
-              `groups` (n,), `files` (n,), `super_labels` (n,) or, with ever wider ones, (n, k)]
+              `groups` (n,), `files` (n,), `super_labels` (n,) or, with ever wider ones, (n, k),
+              `query` and `gallery` (n,) of truth values: who searches whom at the end]
     .npy      features (n, d), with the labels in another .npy file
     labels    numbers or text; text like red|round gives a row several, the first of which is its class where needed
     .parquet  a column `features` or `embeddings` of lists and a column `label` or `labels` [, `split`, `group`]
@@ -25,7 +26,7 @@ from fairground.records.arrays import array_names, map_array, map_npy, read_arra
 
 _FEATURES = ("features", "embeddings")
 _LABELS = ("labels", "label")
-_OPTIONAL = ("class_names", "classes", "split", "groups", "group", "files", "super_labels")
+_OPTIONAL = ("class_names", "classes", "split", "groups", "group", "files", "super_labels", "query", "gallery")
 _SPLIT_NUMBERS = {"0": "train", "1": "test"}
 
 
@@ -78,6 +79,9 @@ def _table(columns: dict[str, np.ndarray], origin: str) -> ImageTable:
         numbers, class_names = _classes(labels, names, origin)
     refusal = f"{origin} has {len(images)} rows of features but {len(labels)} labels"
     require(len(labels) == len(images), refusal, DataError)
+    for side in ("query", "gallery"):
+        is_right = side not in columns or (columns[side].dtype == bool and columns[side].shape == labels.shape)
+        require(is_right, f"{origin}: {side} must be a truth value per row, (n,)", DataError)
     parts, groups, files = columns.get("split"), columns.get("groups"), columns.get("files")
     if parts is not None:
         words = [_SPLIT_NUMBERS.get(str(word), str(word)) for word in parts.tolist()]
@@ -89,6 +93,8 @@ def _table(columns: dict[str, np.ndarray], origin: str) -> ImageTable:
         label_sets=sets,
         official_test=None if parts is None else held_out(parts),
         listed_parts=parts,
+        is_query=columns.get("query"),
+        is_gallery=columns.get("gallery"),
         groups=None if groups is None else np.unique(groups, return_inverse=True)[1].astype(np.int64),
         identifiers=None if files is None else tuple(str(name) for name in files.tolist()),
         **_super_labels(columns.get("super_labels"), len(labels), origin),

@@ -70,8 +70,9 @@ class Bootstrap:
         """Return the interval of an open-set score; queries are drawn by class, references stay as they are."""
         _, group = np.unique(classes, return_inverse=True)
         weights = [times[group].astype(np.float64) for times in self._times(group)]
-        drawn = [some for some in weights if (some * trials.is_known).any()]
-        scores = [metric.score(replace(trials, weights=some)) for some in drawn]
+        drawn = [replace(trials, weights=some) for some in weights]
+        has_both = [one for one in drawn if one.known_weights.any() and one.unknown_weights.any()]
+        scores = [metric.score(one) for one in has_both]
         return self._interval(metric.score(trials), np.array(scores))
 
     def _times(self, group: np.ndarray) -> Iterator[np.ndarray]:

@@ -355,7 +355,10 @@ class EmbeddingView:
 
     @cached_property
     def open_set(self) -> OpenSet:
-        """The best similarity of every query with and without its own class among the references."""
+        """The best similarity of every query with and without its own class among the references.
+
+        Where references of their own lack the class of some queries, these are the unknown ones.
+        """
         mine = self.row_classes[self.query_numbers]
         order, plan = self.relevance.query_order, self.pairing
         if self.is_raw:
@@ -366,7 +369,8 @@ class EmbeddingView:
         own[order], other[order] = best
         require(bool(np.isfinite(own).any()), "open-set metrics need two rows of one class", DataError)
         require(bool(np.isfinite(other).all()), "open-set metrics need references of another class", DataError)
-        return OpenSet(own=own, other=other, weights=np.ones(self.n_queries))
+        has_strangers = self.references is not None and not np.isfinite(own).all()
+        return OpenSet(own=own, other=other, weights=np.ones(self.n_queries), has_strangers=has_strangers)
 
     @cached_property
     def pairs_by_class(self) -> "evaluation.PairsByClass":

@@ -10,7 +10,7 @@ Paper
 
 Departures from the paper
     None. The threshold is exact, no quantile is interpolated. Every query is put both ways, against references with and
-    without its class.
+    without its class, unless a gallery of its own lacks the class of some: then these are the unknown ones.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ class DirMetric(OpenSetMetric):
 
     def score(self, trials: OpenSet) -> float:
         order = np.argsort(-trials.other, kind="stable")
-        passing = np.cumsum(trials.weights[order])
+        passing = np.cumsum(trials.unknown_weights[order])
         # Rounding in the sum of weights must not cost the query that exactly fills the allowance.
         refused = np.flatnonzero(passing > self.fpir * passing[-1] * (1 + 1e-12))
         highest_refused = trials.other[order[refused[0]]]

@@ -11,7 +11,7 @@ Paper
 
 Departures from the paper
     The score is the best similarity, not a softmax probability. Every query is put both ways, against references with
-    and without its class.
+    and without its class, unless a gallery of its own lacks the class of some: then these are the unknown ones.
 """
 
 from fairground.contracts.metric import OpenSet, OpenSetMetric

@@ -10,7 +10,8 @@ Paper
     "Open-set recognition: a good closed-set classifier is all you need", ICLR 2022.
 
 Departures from the paper
-    The answer is the class of the nearest reference. Every query is put both ways, with and without its class.
+    The answer is the class of the nearest reference. Every query is put both ways, with and without its class,
+    unless a gallery of its own lacks the class of some: then these are the unknown ones.
 """
 
 from fairground.contracts.metric import OpenSet, OpenSetMetric

@@ -51,8 +51,12 @@ def view_of_rows(
     queries, gallery = queries_and_gallery(table, rows)
     sides: list[Any] = [slice(None)] if queries is gallery else [queries, gallery]
     found = [array for side in sides for array in (embeddings[side], labels[rows][side])]
-    if table.groups is not None:
-        groups = (table.groups[rows][side] for side in sides)
+    own_groups = None if table.groups is None else table.groups[rows]
+    if own_groups is None and len(sides) == 2 and len(np.intersect1d(queries, gallery)):
+        # A row that searches and is searched does not find itself.
+        own_groups = np.arange(len(rows))
+    if own_groups is not None:
+        groups = (own_groups[side] for side in sides)
         settings |= zip(("groups", "reference_groups"), groups, strict=False)
     return EmbeddingView(*found, **settings)
 
