@@ -8,7 +8,7 @@ import torch
 from threadpoolctl import threadpool_info
 
 from fairground.evaluation import EmbeddingView
-from fairground.retrieval import EDGE, SearchPlan, Tiles, edge_for, find_duplicate_rows
+from fairground.retrieval import EDGE, SearchPlan, Tiles, edge_for, find_duplicate_rows, normalise_rows
 from fairground.retrieval.threads import share_out, single_threaded_blas
 from tests.metrics.oracle import hit_lists
 
@@ -61,7 +61,9 @@ def test_equal_rows_score_equally_wherever_they_stand(d, n_kinds):
     draw = np.random.default_rng(d)
     kind = np.arange(2000) % n_kinds
     rows = draw.normal(size=(n_kinds, d)).astype(np.float32)[kind]
-    tiles = Tiles(rows, np.arange(2000, dtype=np.int32), edge_for(2000), np.dtype(np.float32), True).in_memory()
+    tiles = Tiles(
+        rows, np.arange(2000, dtype=np.int32), edge_for(2000), np.dtype(np.float32), normalise_rows
+    ).in_memory()
     duplicates = find_duplicate_rows(tiles, tiles)
     assert duplicates.are_few == (n_kinds < EDGE or d == 1)  # in one dimension there are two directions
     plan = SearchPlan(queries=tiles, references=tiles, is_one_set=True, own=np.full(2000, -1), duplicates=duplicates)

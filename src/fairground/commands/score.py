@@ -10,7 +10,9 @@ from fairground.commands import Answer, Average, Metrics, Rerank, require, split
 def score(
     file: Annotated[Path, "FILE", "An .npz with arrays `embeddings` (n, d) and `labels` (n,)."],
     metrics: Metrics = None,
-    distance: Annotated[Literal["euclidean", "cosine"], "Distance."] = "euclidean",
+    distance: Annotated[
+        Literal["euclidean", "cosine", "poincare"], "Distance; poincare goes with --raw."
+    ] = "euclidean",
     normalise: Annotated[bool, "--normalise/--raw", "L2-normalise embeddings first."] = True,
     lone: Annotated[Literal["drop", "zero"], "Queries without a match: leave them out, or score 0."] = "drop",
     average: Average = "queries",

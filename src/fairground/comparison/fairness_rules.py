@@ -214,7 +214,9 @@ _NAMED: tuple[Rule, ...] = (
     ),
     Rule(
         name="evaluation",
-        settings=tuple(f"evaluation.{key}" for key in ("metrics", "lone", "normalise", "clustering_seeds", "rerank")),
+        settings=tuple(
+            f"evaluation.{key}" for key in ("metrics", "lone", "normalise", "clustering_seeds", "rerank", "distance")
+        ),
         free=_free_of_lengths,
         compares="metrics, lone queries, normalisation, seeds of clustering, re-ranking",
         why="The same model scores differently when measured differently (MLRC 2.2).",

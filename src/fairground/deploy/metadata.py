@@ -12,6 +12,11 @@ VERSION = 1
 #: the note of a model whose scores and thresholds could not be measured again
 DATA_GONE = "the training data was not there when the model was exported: scores are those of the record, no intervals"
 
+#: the note of a model that was measured by a distance which an index does not have
+BY_ANOTHER_DISTANCE = (
+    "scores are by the distance in a Poincaré ball; thresholds and an index compare by the Euclidean one"
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredScore:

@@ -15,7 +15,7 @@ import numpy as np
 
 from fairground import __version__
 from fairground.deploy import MOST_ROWS, ONNX, UsableModel, card_of, thresholds_of, write_onnx
-from fairground.deploy.metadata import DATA_GONE, MeasuredScore, ModelMetadata, Threshold
+from fairground.deploy.metadata import BY_ANOTHER_DISTANCE, DATA_GONE, MeasuredScore, ModelMetadata, Threshold
 from fairground.evaluation import Bootstrap, BootstrapInterval, evaluate_in_detail
 from fairground.evaluation.embed import embed
 from fairground.files import read_bytes, read_text, write_atomically
@@ -127,6 +127,8 @@ def model_of_run(home: Path, name: str, *, measured: bool = True, device: str = 
                 for one in recorded
                 if one.split == "test"
             )
+    if spec.evaluation.distance != "euclidean" and not profile.is_normalised:
+        notes = (*notes, BY_ANOTHER_DISTANCE)
     metadata = metadata_of(folder.name, spec, profile, scores=scores, thresholds=thresholds, notes=notes)
     return UsableModel(network=model.eval(), transform=transform, metadata=metadata, device=on)
 
@@ -163,7 +165,8 @@ def _validation(parts: Assembled) -> tuple[tuple[MeasuredScore, ...], tuple[Thre
         _measured(metric, "validation", value, detail.intervals.get(metric)) for metric, value in detail.scores.items()
     ]
     some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).astype(np.int64))
-    return tuple(scores), thresholds_of(view_of(parts, embeddings[some], rows[some]))
+    # Whoever uses the model compares by cosine or Euclidean distance.
+    return tuple(scores), thresholds_of(view_of(parts, embeddings[some], rows[some], distance="euclidean"))
 
 
 def _measured(metric: str, split: str, value: float, interval: BootstrapInterval | None) -> MeasuredScore:

@@ -18,10 +18,20 @@ from fairground.contracts import Contingency, DataError, OpenSet, Ranking, Verif
 from fairground.evaluation import checked_arrays, reranking
 from fairground.evaluation import relevant_references as relevant
 from fairground.functional import normalize, singular_values
-from fairground.retrieval import SearchPlan, Tiles, edge_for, find_duplicate_rows, neighbours, normalise_rows, ranks
+from fairground.retrieval import (
+    Poincare,
+    SearchPlan,
+    Tiles,
+    edge_for,
+    find_duplicate_rows,
+    neighbours,
+    normalise_rows,
+    ranks,
+)
 from fairground.retrieval.contingency import contingency
+from fairground.retrieval.poincare_ball import heights
 
-Distance = Literal["cosine", "euclidean"]
+Distance = Literal["cosine", "euclidean", "poincare"]
 #: relevant pairs held at once; more are worked through in blocks of queries (about 200 MB at most)
 LIMIT = 2**22
 #: genuine pairs a verification curve may have (about 700 MB)
@@ -32,7 +42,8 @@ BLOCK_ROWS = 4096
 class Curve(NamedTuple):
     """A verification curve, and for each genuine pair its place on it and the query it belongs to.
 
-    `similarities` are those of the curve's places: cosines, or minus half squared distances of raw embeddings.
+    `similarities` are those of the curve's places: cosines, minus half squared distances of raw embeddings, or minus
+    cosh(sqrt(c) D) + 1 of distances D in a Poincaré ball.
     """
 
     verification: Verification
@@ -44,7 +55,8 @@ class Curve(NamedTuple):
 class EmbeddingView:
     """Embeddings (n, d) with labels, searched in themselves or in `references`.
 
-    On unit vectors (`normalise`) Euclidean and cosine order are one; `distance="cosine"` on raw vectors ranks by angle.
+    On unit vectors (`normalise`) Euclidean and cosine order are one; `distance="cosine"` on raw vectors ranks by angle,
+    and `"poincare"` or a `Poincare` with other numbers by the distance of raw vectors in that ball.
     `query_rows` makes only those rows queries, against all rows. Pairs of one group (a camera, a sequence) are left
     out: all of them, or with `same_class_and_group` only those of one class, as person re-identification does.
     `relevance` says how much a row is worth to a query: a function of their rows, or a rule on labels. Sets of labels
@@ -62,7 +74,7 @@ class EmbeddingView:
         references: checked_arrays.Embeddings | None = None,
         reference_labels: checked_arrays.Labels | None = None,
         *,
-        distance: Distance = "euclidean",
+        distance: Distance | Poincare = "euclidean",
         normalise: bool = True,
         query_rows: np.ndarray | None = None,
         groups: np.ndarray | None = None,
@@ -75,7 +87,12 @@ class EmbeddingView:
         threads: int | None = None,
         block: int | None = None,
     ) -> None:
-        require(distance in ("cosine", "euclidean"), f"distance must be 'cosine' or 'euclidean'; got '{distance}'")
+        self.ball = Poincare() if distance == "poincare" else distance if isinstance(distance, Poincare) else None
+        is_known = self.ball is not None or distance in ("cosine", "euclidean")
+        require(is_known, f"distance must be 'cosine', 'euclidean' or 'poincare'; got '{distance}'")
+        if self.ball is not None:
+            self.ball.check()
+            require(not normalise, "distance='poincare' compares raw vectors: say normalise=False (--raw)")
         self.embeddings = checked_arrays.as_matrix(embeddings)
         #: where embeddings on an accelerator are ranked; the rest is computed in main memory
         self.device = embeddings.device if isinstance(embeddings, torch.Tensor) and not embeddings.is_cpu else None
@@ -235,15 +252,17 @@ class EmbeddingView:
 
     @cached_property
     def pairing(self) -> SearchPlan:
-        """Queries and references in search order, as tiles of unit vectors unless `is_raw`."""
+        """Queries and references in search order, as tiles of unit vectors, raw ones, or points of a hyperboloid."""
         wanted, theirs = self.relevance, self._searched
         rows = self.query_numbers[wanted.query_order]
         is_one_set = self.references is None and self.query_rows is None
-        dtype = checked_arrays.working_dtype(self.embeddings, theirs, exact=self.is_raw)
+        is_exact = self.is_raw or self.ball is not None
+        dtype = checked_arrays.working_dtype(self.embeddings, theirs, exact=is_exact)
+        scale = self.ball.place if self.ball is not None else None if self.is_raw else normalise_rows
         edge = edge_for(len(rows), len(theirs))
 
         def tiled(matrix: np.ndarray, index: np.ndarray) -> Tiles:
-            tiles = Tiles(matrix, index.astype(np.int32), edge, dtype, not self.is_raw)
+            tiles = Tiles(matrix, index.astype(np.int32), edge, dtype, scale)
             # A memory-mapped file may be larger than memory: its tiles are read when they are needed.
             return tiles if isinstance(matrix, np.memmap) else tiles.in_memory()
 
@@ -254,17 +273,24 @@ class EmbeddingView:
             references=references,
             is_one_set=is_one_set,
             own=wanted.own,
-            half_lengths=references.half_squared_lengths() if self.is_raw else None,
+            half_lengths=self._lengths(references),
+            query_half_lengths=None if self.ball is None else self._lengths(queries),
+            is_hyperbolic=self.ball is not None,
             groups=wanted.groups,
             duplicates=find_duplicate_rows(queries, references),
             bonus=self.bonus,
         )
 
+    def _lengths(self, side: Tiles) -> np.ndarray | None:
+        if self.ball is not None:
+            return heights(2 * side.half_squared_lengths())
+        return side.half_squared_lengths() if self.is_raw else None
+
     def _pairing_on_device(self, device: torch.device) -> "retrieval.DeviceSearchPlan | None":
-        """Return queries and references in search order on a device; None where it lacks the numbers they need."""
+        """Return queries and references in search order on a device; None for balls, or where it lacks the numbers."""
         wanted, theirs = self.relevance, self._searched
         is_wide = checked_arrays.working_dtype(self.embeddings, theirs, exact=self.is_raw) == np.float64
-        if is_wide and not retrieval.has_float64(device):
+        if self.ball is not None or (is_wide and not retrieval.has_float64(device)):
             return None
 
         def moved(values: np.ndarray) -> torch.Tensor:

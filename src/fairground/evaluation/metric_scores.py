@@ -22,7 +22,7 @@ from fairground.contracts.metric import (
 from fairground.evaluation import Distance, EmbeddingView, GroupRule, Reranking, checked_arrays
 from fairground.evaluation.relevant_references import RelevanceFunction, RelevanceRule
 from fairground.records.arrays import array_names, read_arrays
-from fairground.retrieval import QueryExpansion
+from fairground.retrieval import Poincare, QueryExpansion
 from fairground.retrieval.tiles import normalise_rows
 from fairground.spec import DataError, InputError, find, list_room, metric_names, nearest, reading, require
 
@@ -40,7 +40,7 @@ OPTIONAL = ("references", "reference_labels", "groups", "reference_groups", "sup
 class ViewSettings(TypedDict, total=False):
     """The settings of an `EmbeddingView`, which explains them."""
 
-    distance: Distance
+    distance: Distance | Poincare
     normalise: bool
     query_rows: np.ndarray | None
     groups: np.ndarray | None

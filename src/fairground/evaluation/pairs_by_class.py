@@ -51,7 +51,9 @@ class PairsByClass:
 
     def _thresholds(self, *rates: float) -> np.ndarray:
         """Return the largest distance of the grid at which a share of impostor pairs passes, for each rate."""
-        top = 2 * max(float(np.linalg.norm(rows, axis=1).max()) for rows in map(self._rows, self._starts()))
+        # A pair is at most as far as both are from the origin together.
+        origin = np.zeros((1, self._view.embeddings.shape[1]))
+        top = 2 * max(float(self._distances(rows, origin).max()) for rows in map(self._rows, self._starts()))
         passing = np.zeros(STEPS + 1, np.int64)
         for pairs in self._blocks():
             is_impostor = (pairs.left[:, None] != pairs.right) & np.isfinite(pairs.distances)
@@ -83,18 +85,25 @@ class PairsByClass:
 
     def _rows(self, start: int) -> np.ndarray:
         rows = self._view.rows(np.arange(start, min(start + EDGE, len(self._classes))))
-        if not self._view.is_raw:
+        if self._view.ball is not None:
+            self._view.ball.place(rows)
+        elif not self._view.is_raw:
             lengths = np.linalg.norm(rows, axis=1, keepdims=True)
             rows = rows / np.where(lengths > 0, lengths, 1)
         return rows
+
+    def _distances(self, mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        if self._view.ball is not None:
+            return self._view.ball.distances(mine, theirs)
+        halves = (np.einsum("ij,ij->i", rows, rows) / 2 for rows in (mine, theirs))
+        return np.asarray(np.sqrt(np.maximum(2 * (np.add.outer(*halves) - mine @ theirs.T), 0)))
 
     def _blocks(self) -> Iterator[_Pairs]:
         for i in self._starts():
             mine = self._rows(i)
             for j in range(i, len(self._classes), EDGE):
                 theirs = mine if i == j else self._rows(j)
-                halves = (np.einsum("ij,ij->i", rows, rows) / 2 for rows in (mine, theirs))
-                distances = np.sqrt(np.maximum(2 * (np.add.outer(*halves) - mine @ theirs.T), 0))
+                distances = self._distances(mine, theirs)
                 distances[self._groups[i : i + EDGE, None] == self._groups[j : j + EDGE]] = np.inf
                 if i == j:
                     distances[np.tril_indices(len(mine))] = np.inf

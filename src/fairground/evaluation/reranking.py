@@ -18,6 +18,7 @@ def reranked(view: "evaluation.EmbeddingView", how: Reranking) -> "evaluation.Em
     """Return the view with its lists re-ranked; groups are left out of the lists, not of what re-ranking looks at."""
     way: KReciprocal | QueryExpansion = _WAYS[how]() if isinstance(how, str) else how
     way.check()
+    require(view.ball is None, "rerank looks at cosine or Euclidean neighbours; got distance='poincare'")
     found = copy(view)
     found.__dict__.pop("pairing", None)
     found.kept = None

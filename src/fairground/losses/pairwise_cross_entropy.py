@@ -15,7 +15,8 @@ Departures from the paper
     The authors' code wants classes of one size and adds up the means over classes of all pairs of positions
     (`reduction="sum"`); here classes may differ in size, and the mean is over pairs. That code adds `epsilon` to the
     lengths it cuts and to the denominator of the Möbius sum -x + y, whose length is under the artanh; 0 is exact. In
-    classes of two the cosine form is `nt_xent`. Embeddings of the hyperbolic form are evaluated by Euclidean distance.
+    classes of two the cosine form is `nt_xent`. `evaluation.distance=poincare` measures the hyperbolic form by D;
+    without it, Euclidean distances do.
 """
 
 from math import sqrt

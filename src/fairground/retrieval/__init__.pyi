@@ -50,6 +50,8 @@ from fairground.retrieval.neighbours import nearest
 from fairground.retrieval.neighbours import take_best
 from fairground.retrieval.neighbours import take_lowest
 from fairground.retrieval.neighbours import take_nearest
+from fairground.retrieval.poincare_ball import Poincare
+from fairground.retrieval.poincare_ball import heights
 from fairground.retrieval.query_expansion import BLOCK_ROWS
 from fairground.retrieval.query_expansion import QueryExpansion
 from fairground.retrieval.query_expansion import expanded
@@ -118,6 +120,7 @@ __all__ = [
     "N_SCORES",
     "PairCounts",
     "PictureError",
+    "Poincare",
     "QueryExpansion",
     "ROUNDS",
     "Ranked",
@@ -151,6 +154,7 @@ __all__ = [
     "find_duplicate_rows",
     "folded_name",
     "has_float64",
+    "heights",
     "held",
     "is_at_work",
     "multiply",

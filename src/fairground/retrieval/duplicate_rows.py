@@ -21,7 +21,7 @@ class DuplicateRows:
         #: for each reference place, which standing row replaces it, -1 for a row that occurs once
         self.stand_in = stand_in
         self._queries = queries
-        self._standing = Tiles(references.take(stands), np.arange(len(stands)), queries.edge, queries.dtype, False)
+        self._standing = Tiles(references.take(stands), np.arange(len(stands)), queries.edge, queries.dtype, None)
         self._kept: dict[int, np.ndarray] = {}
         self._lock = threading.Lock()
 

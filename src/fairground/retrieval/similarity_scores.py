@@ -23,8 +23,9 @@ class SearchPlan:
 
     `own[q]` is the place of query q among the references, -1 if it is not one of them. `half_lengths` (of references,
     half their squared length) turns products into an order by Euclidean distance: 2 (q.r - |r|^2 / 2) is |q|^2 minus
-    the squared distance; with the queries' own as well, scores compare between queries too. Pairs of one group are
-    excluded, as a query is excluded from its own list: they score minus infinity. `bonus` is what re-ranking adds.
+    the squared distance; with the queries' own as well, scores compare between queries too. In a Poincaré
+    ball (`is_hyperbolic`) both are heights, whose product is subtracted as well. Pairs of one group are excluded,
+    as a query is excluded from its own list: they score minus infinity. `bonus` is what re-ranking adds.
     """
 
     queries: Tiles
@@ -33,6 +34,7 @@ class SearchPlan:
     own: np.ndarray
     half_lengths: np.ndarray | None = None
     query_half_lengths: np.ndarray | None = None
+    is_hyperbolic: bool = False
     groups: tuple[np.ndarray, np.ndarray] | None = None
     duplicates: DuplicateRows | None = None
     bonus: ScoreBonus | None = None
@@ -75,7 +77,8 @@ class SearchPlan:
         if self.half_lengths is not None:
             lengths = self.half_lengths[columns]
             if self.query_half_lengths is not None:
-                lengths = self.query_half_lengths[rows, None] + lengths
+                mine = self.query_half_lengths[rows, None]
+                lengths = mine + lengths + (mine * lengths if self.is_hyperbolic else 0)
             real = (slice(lengths.shape[0] if lengths.ndim == 2 else None), slice(lengths.shape[-1]))
             np.subtract(result[real], lengths, out=worker.scores[real])
             result = worker.scores

@@ -4,6 +4,7 @@ A BLAS may round a dot product differently when the shape of the call, the place
 So every product is made by a call of one shape (edge x edge) at a place of a fixed grid, in one thread.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numba
@@ -21,16 +22,16 @@ def edge_for(*counts: int) -> int:
 
 @dataclass(frozen=True)
 class Tiles:
-    """Rows of `source` in the order of `index`, unit length if `unit`, as zero-padded tiles of `edge` rows.
+    """Rows of `source` in the order of `index`, changed in place by `scale`, as zero-padded tiles of `edge` rows.
 
-    Rows may stay in a memory-mapped file: a tile is read, widened to `dtype` and normalised when it is asked for.
+    Rows may stay in a memory-mapped file: a tile is read, widened to `dtype` and scaled when it is asked for.
     """
 
     source: np.ndarray
     index: np.ndarray
     edge: int
     dtype: np.dtype
-    unit: bool
+    scale: Callable[[np.ndarray], None] | None
 
     @property
     def n(self) -> int:
@@ -56,8 +57,8 @@ class Tiles:
         some = self.source[rows[0] : rows[-1] + 1] if is_run else self.source[rows]
         # Adding 0 makes -0 into 0: equal rows must be equal in every bit.
         block: np.ndarray = some.astype(self.dtype) + self.dtype.type(0)
-        if self.unit:
-            normalise_rows(block)
+        if self.scale is not None:
+            self.scale(block)
         return block
 
     def half_squared_lengths(self) -> np.ndarray:
@@ -68,11 +69,11 @@ class Tiles:
         held = np.zeros((self.n_tiles * self.edge, self.source.shape[1]), self.dtype)
         for tile in range(self.n_tiles):
             held[tile * self.edge : (tile + 1) * self.edge] = self.tile(tile)
-        return HeldTiles(held, self.index, self.edge, self.dtype, False)
+        return HeldTiles(held, self.index, self.edge, self.dtype, None)
 
 
 class HeldTiles(Tiles):
-    """Tiles whose source is already in order, padded and normalised."""
+    """Tiles whose source is already in order, padded and scaled."""
 
     def tile(self, tile: int) -> np.ndarray:
         return self.source[tile * self.edge : (tile + 1) * self.edge]

@@ -75,7 +75,8 @@ def declaration(spec: RunSpec) -> dict[str, str]:
         + f"; relevance by {evaluation.relevance}" * (evaluation.relevance != "label"),
         "analyses of the training split": ", ".join(evaluation.analyses) or "none",
         "embeddings when measured": f"{seen_on}{_NORMALISE[evaluation.normalise]}"
-        f"; queries without a classmate are {_LONE[evaluation.lone]}",
+        + "; raw ones by the distance in a Poincaré ball" * (evaluation.distance == "poincare")
+        + f"; queries without a classmate are {_LONE[evaluation.lone]}",
         "test split": test,
         "seed": str(spec.seed),
     }

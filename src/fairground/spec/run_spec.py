@@ -112,7 +112,8 @@ class EvaluationSpec:
     scores are transductive, have names of their own (`map@r+k_reciprocal`), and select only where `select_by` says so.
     `relevance` says what a reference is worth to a query: 1 if they share the class, or one of several labels (`label`,
     `any`); 1 if all labels are the `same`; the share of its labels (`query_share`) or of those of either (`jaccard`);
-    with `levels`, graded metrics count the super-classes that both share too.
+    with `levels`, graded metrics count the super-classes that both share too. `distance` poincare measures raw
+    embeddings by the distance in the ball of a loss that has one; at unit length all distances have one order.
     """
 
     metrics: tuple[str, ...] = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")
@@ -130,6 +131,7 @@ class EvaluationSpec:
     relevance: Literal["label", "any", "same", "query_share", "jaccard", "levels"] = field(
         default="label", metadata=LATER
     )
+    distance: Literal["euclidean", "poincare"] = field(default="euclidean", metadata=LATER)
 
     def __post_init__(self) -> None:
         check_bounds("evaluation", self, "[1, inf)", "clustering_seeds")
@@ -138,6 +140,10 @@ class EvaluationSpec:
         is_selected = self.select_by in (self.metrics if self.rerank == "none" else measured)
         require(len(self.metrics) > 0, "evaluation.metrics must name at least one metric")
         require(is_selected, f"evaluation.select_by must be one of evaluation.metrics; got {self.select_by!r}")
+        is_plain = self.distance == "euclidean" or self.rerank == "none"
+        require(
+            is_plain, "evaluation.rerank looks at Euclidean neighbours, so it needs evaluation.distance = euclidean"
+        )
         complaint = "evaluation.select_on = test looks at the test split, so evaluation.test = false"
         require(self.test or not on_test, complaint)
         complaint = "evaluation.report = best_of_each picks epochs by test scores, so it needs"

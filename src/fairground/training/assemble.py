@@ -19,6 +19,7 @@ from fairground import contracts, evaluation, training
 from fairground.contracts import Dataset, Images, ImageTable, Loss, Miner, SplitRows, Transform
 from fairground.evaluation.embed import embed_blocks
 from fairground.records import Content, ImagesPrepared, KnownBug, Listener, PretrainedWeights, content_of
+from fairground.retrieval import Poincare
 from fairground.spec import OBJECTS, DataError, InputError, Purpose, canonical_json, child_seed, find, nearest, require
 from fairground.spec.run_spec import ROOM_OF, ComponentSpec, RunSpec, TrainingSpec
 from fairground.training import Loader, ProcessGroup, Stepper, device_named, half_of, require_chunks_alone
@@ -80,6 +81,14 @@ class Assembled:
         """Whether embeddings are evaluated at unit length: as asked, else as the loss compares them."""
         asked = self.spec.evaluation.normalise
         return self.stepper.loss.on_sphere if asked is None else asked
+
+    @property
+    def distance(self) -> "evaluation.Distance | Poincare":
+        """How embeddings are compared; at unit length every distance has the order of the Euclidean one."""
+        if self.spec.evaluation.distance == "euclidean" or self.on_sphere:
+            return "euclidean"
+        given: Mapping[str, Any] = self.spec.loss.settings
+        return Poincare(**{key: given[key] for key in Poincare._fields if key in given})
 
     def prepare_images(self, listen: Listener) -> None:
         self.table.images.prepare(lambda done, total: listen(ImagesPrepared(n_done=done, n_images=total)))

@@ -26,13 +26,13 @@ def analyse_train(
     return {name: value for _, one in found for name, value in one.values.items()}, curves
 
 
-def view_of(parts: Assembled, embeddings: torch.Tensor, rows: np.ndarray) -> EmbeddingView:
-    """Return the view to evaluate: unit vectors unless the loss compares raw embeddings."""
+def view_of(parts: Assembled, embeddings: torch.Tensor, rows: np.ndarray, **others: Any) -> EmbeddingView:
+    """Return the view to evaluate: unit vectors unless the loss compares raw embeddings; `others` are its settings."""
     asked = parts.spec.evaluation
     if asked.principal_axes:
         embeddings = evaluation.pretrained_embeddings(embeddings, dim=asked.principal_axes)
-    settings = {"normalise": parts.on_sphere, "clustering_seeds": asked.clustering_seeds}
-    return view_of_rows(parts.table, embeddings, rows, relevance=asked.relevance, **settings)
+    settings = {"normalise": parts.on_sphere, "clustering_seeds": asked.clustering_seeds, "distance": parts.distance}
+    return view_of_rows(parts.table, embeddings, rows, relevance=asked.relevance, **{**settings, **others})
 
 
 def view_of_rows(

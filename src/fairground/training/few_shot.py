@@ -80,10 +80,13 @@ def few_shot_episodes(
         require(len(shown) < len(labels), f"no test class has more than {shots} images, so none is left to measure")
         head, on_sphere = _tuned_head(parts, features[shown], rows[shown], steps, seed=number)
         others = np.setdiff1d(np.arange(len(labels)), shown)
-        heads = ((parts.model.head, parts.on_sphere), (head, on_sphere))
+        heads = ((parts.model.head, parts.on_sphere, parts.distance), (head, on_sphere, "euclidean"))
         with torch.no_grad():
-            sides = [(one(features[others]), is_unit) for one, is_unit in heads]
-        before, after = (evaluate(made, labels[others], asked, normalise=is_unit) for made, is_unit in sides)
+            sides = [(one(features[others]), *how) for one, *how in heads]
+        before, after = (
+            evaluate(made, labels[others], asked, normalise=is_unit, distance=distance)
+            for made, is_unit, distance in sides
+        )
         found.append(Episode(before, after, len(shown)))
     kept = RunFolder(home, name).few_shot
     stored = read_with_digest(kept) if kept.exists() else {}
