@@ -37,6 +37,12 @@ def hierarchical_ap(grades):
     return sum(terms) / sum(worth)
 
 
+def level_ap(grades, wanted):
+    left = [grade for grade in grades if grade <= wanted]
+    places = [k for k, grade in enumerate(left, 1) if grade == wanted]
+    return sum(left[:k].count(wanted) / k for k in places) / max(1, len(places))
+
+
 def asi(grades):
     best = sorted(grades, reverse=True)
     kinds = {grade for grade in grades if grade}
@@ -52,6 +58,7 @@ DEFINITIONS = [
     (metrics.NdcgMetric(k=3), lambda grades: ndcg(grades, 3)),
     (metrics.HierarchicalApMetric(), hierarchical_ap),
     (metrics.AsiMetric(), asi),
+    (metrics.LevelApMetric(), lambda grades: level_ap(grades, 1)),
 ]
 
 
@@ -86,11 +93,23 @@ def test_three_levels_score_as_in_the_authors_code(name, metric, tolerance):
     np.testing.assert_allclose(metric.per_query(evidence), STORED[name], atol=tolerance)
 
 
+@pytest.mark.parametrize("level", [1, 2, 3, 4])
+def test_nearer_kin_leave_the_list_of_a_wider_level(level):
+    draw = random.Random(7)
+    lists = [[draw.choice([0, 1 / 3, 2 / 3, 1.0]) for _ in range(25)] for _ in range(100)]
+    expected = [level_ap(grades, (4 - level) / 3) if level < 4 else 0 for grades in lists]
+    found = metrics.LevelApMetric(level=level).per_query(ranking(lists, n_levels=3))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 def test_by_hand():
     # A reference of the super-class first, then one of the class, then a stranger: two levels.
     evidence = ranking([[0.5, 1.0, 0]], n_levels=2)
     assert metrics.AcgMetric(k=3).per_query(evidence) == pytest.approx(0.5)
     assert metrics.WeightedMapMetric().per_query(evidence) == pytest.approx((0.5 + 0.75) / 2)
+    # The class is second; without it the super-class is first.
+    assert metrics.LevelApMetric().per_query(evidence) == pytest.approx(0.5)
+    assert metrics.LevelApMetric(level=2).per_query(evidence) == pytest.approx(1)
     # Worth 0.5 and 1: (0.5 + (0.5 + 1) / 2) / 1.5.
     assert metrics.HierarchicalApMetric().per_query(evidence) == pytest.approx(1.25 / 1.5)
     # The best list begins with the class: nothing shared at depth 1, all at depth 2.

@@ -7,6 +7,7 @@ from fairground.metrics.eer import EerMetric
 from fairground.metrics.f1 import F1Metric
 from fairground.metrics.fnmr import FnmrMetric
 from fairground.metrics.hierarchical_ap import HierarchicalApMetric
+from fairground.metrics.level_ap import LevelApMetric
 from fairground.metrics.map import MapMetric
 from fairground.metrics.map_at_c import MapAtCMetric
 from fairground.metrics.map_at_r import MapAtRMetric
@@ -33,6 +34,7 @@ __all__ = [
     "F1Metric",
     "FnmrMetric",
     "HierarchicalApMetric",
+    "LevelApMetric",
     "MapAtCMetric",
     "MapAtRMetric",
     "MapMetric",
