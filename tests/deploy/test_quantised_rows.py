@@ -90,6 +90,32 @@ def test_the_frontier_measures_every_way_once() -> None:
         frontier_of(rows[labels < 2], labels[labels < 2])
 
 
+def map_at_r(products: np.ndarray, labels: np.ndarray) -> float:
+    found = []
+    for i, row in enumerate(products):
+        order = [j for j in np.argsort(-row, kind="stable") if j != i]
+        hits = (labels[order] == labels[i])[: (labels == labels[i]).sum() - 1]
+        found.append(sum(hits[: k + 1].mean() for k in np.flatnonzero(hits)) / len(hits))
+    return float(np.mean(found))
+
+
+def test_what_ranges_of_coordinates_lose_by_offsets_and_by_scales() -> None:
+    rows, labels = clustered()
+    rows[:, ::2] += 9
+    found, unit = frontier_of(rows, labels), rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    fitted, measured, own = unit[labels < 4], unit[labels >= 4], labels[labels >= 4]
+    low, step = fitted.min(0), (fitted.max(0) - fitted.min(0)) / 255
+    codes = np.clip(np.floor((measured - low) / step), 0, 255) - 128
+    for values, score in (
+        (measured, found.ranges.plain),
+        (codes, found.ranges.ranges),
+        (measured - low - 128 * step, found.ranges.offsets),
+        (measured / step, found.ranges.scales),
+    ):
+        assert score == pytest.approx(map_at_r(values @ values.T, own), abs=0.01)
+    assert found.ranges.offsets != pytest.approx(found.ranges.plain, abs=0.01)
+
+
 def test_the_command_writes_a_page(model, tmp_path) -> None:
     from fairground.deploy.model_folder import write_model
 
@@ -104,3 +130,4 @@ def test_the_command_writes_a_page(model, tmp_path) -> None:
     text = out.read_text()
     assert "How few numbers and bits are enough?" in text
     assert "k reciprocal (transductive)" in text
+    assert "In 8 bits by a range per coordinate, as other libraries do it, the model" in text

@@ -37,5 +37,5 @@ def frontier_command(
         found = deploy.frontier_of(np.concatenate(blocks), inputs.labels, tell=tell)
     reporting.write_frontier(found, title=f"Frontier of {model}", out=out)
     plain = [{**one._asdict(), "interval": asdict(one.interval)} for one in found.points]
-    sentence = reporting.frontier_sentence(found)
-    return Answer({"page": str(out), "points": plain}, [sentence, Verbatim(f"wrote {out}")])
+    sentences = [reporting.frontier_sentence(found), reporting.ranges_sentence(found)]
+    return Answer({"page": str(out), "points": plain}, [*sentences, Verbatim(f"wrote {out}")])

@@ -46,6 +46,7 @@ from fairground.deploy.match_thresholds import EER
 from fairground.deploy.match_thresholds import FMR
 from fairground.deploy.match_thresholds import MOST_ROWS
 from fairground.deploy.match_thresholds import thresholds_of
+from fairground.deploy.metadata import BY_ANOTHER_DISTANCE
 from fairground.deploy.metadata import DATA_GONE
 from fairground.deploy.metadata import FORMAT
 from fairground.deploy.metadata import MeasuredScore
@@ -89,6 +90,8 @@ from fairground.deploy.vector_frontier import K
 from fairground.deploy.vector_frontier import LEAST
 from fairground.deploy.vector_frontier import METRICS
 from fairground.deploy.vector_frontier import N_TIMED
+from fairground.deploy.vector_frontier import RANGES
+from fairground.deploy.vector_frontier import RangeScores
 from fairground.deploy.vector_frontier import frontier_of
 from fairground.errors import ClusterError
 from fairground.errors import DamageWarning
@@ -130,6 +133,7 @@ from fairground.files import write_with_digest
 from fairground.files import writing
 
 __all__ = [
+    "BY_ANOTHER_DISTANCE",
     "CARD",
     "ClusterError",
     "CsvTable",
@@ -180,7 +184,9 @@ __all__ = [
     "QuantisedRows",
     "QueryDecision",
     "QueryResult",
+    "RANGES",
     "ROWS",
+    "RangeScores",
     "ResizedImages",
     "SHORTLIST",
     "SIDE",

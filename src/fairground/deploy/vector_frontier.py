@@ -8,7 +8,7 @@ Formula
     random m       m coordinates drawn at random
     all of them at unit length again; int8 and binary are those of an index (`quantised_rows.py`)
     int8, ranges   each coordinate from its own [lowest, highest] to -128..127, products of codes, as others do it:
-                   the offsets differ per coordinate, so that it is not a product of quantised vectors
+                   offsets and scales differ per coordinate, so that it is not a product of quantised vectors
 """
 
 import time
@@ -24,6 +24,7 @@ from fairground.loading import DataError, require
 from fairground.retrieval import ScoreBonus, normalise_rows
 
 METRICS = ("recall@1", "map@r")
+RANGES = "int8, ranges"
 #: fewer numbers per vector are not tried
 LEAST = 8
 #: neighbours of a timed query, and queries that are timed
@@ -46,18 +47,28 @@ class FrontierPoint(NamedTuple):
     milliseconds: float | None
 
 
+class RangeScores(NamedTuple):
+    """MAP@R of the model's own vectors in floats, in 8 bits by ranges, and with their offsets or scales alone."""
+
+    plain: float
+    ranges: float
+    offsets: float
+    scales: float
+
+
 class Frontier(NamedTuple):
     """All that was measured, the best of plain float vectors, and the smallest dimension within its interval."""
 
     points: tuple[FrontierPoint, ...]
     best: FrontierPoint
     smallest: FrontierPoint
+    ranges: RangeScores
     n_rows: int
     n_classes: int
 
 
 def frontier_of(embeddings: np.ndarray, labels: np.ndarray, *, seed: int = 0, tell: Tell = lambda *_: None) -> Frontier:
-    """Return the frontier of unit embeddings (n, d): dimensions first, then bits and re-ranking at two of them."""
+    """Return the frontier of unit embeddings (n, d): dimensions first, then bits and re-ranking at some."""
     classes = np.unique(labels)
     refusal = f"the frontier fits on half of the classes and measures the others: it needs four; got {len(classes)}"
     require(len(classes) >= 4, refusal, DataError)
@@ -70,7 +81,7 @@ def frontier_of(embeddings: np.ndarray, labels: np.ndarray, *, seed: int = 0, te
     reductions = [(name, m) for m in dimensions for name in ("prefix", "principal", "random")]
     reductions = [one for one in reductions if one != ("random", width)]
     points: list[FrontierPoint] = []
-    n_ways = len(reductions) + 12
+    n_ways = len(reductions) + 18
     for name, m in reductions:
         tell("dimensions", len(points), n_ways)
         rows = _reduced(name, m, fitted, measured, seed)[1]
@@ -78,12 +89,19 @@ def frontier_of(embeddings: np.ndarray, labels: np.ndarray, *, seed: int = 0, te
     best = max(points, key=lambda point: point.score)
     near = [point for point in points if point.score >= best.interval.low]
     smallest = min(near, key=lambda point: (point.dimension, -point.score))
-    chosen = {(one.reduction, one.dimension): None for one in (best, smallest)}
+    chosen = {(one.reduction, one.dimension): None for one in (best, smallest, points[0])}
     for name, m in chosen:
         for way, view, timed in _precisions(name, m, *_reduced(name, m, fitted, measured, seed), own):
             tell("bits and re-ranking", len(points), n_ways)
             points.append(_measured(way, view, timed))
-    return Frontier(tuple(points), best, smallest, len(own), len(np.unique(own)))
+    ranges = RangeScores(
+        *(one.score for one in points if one[:4] in [("prefix", width, how, "none") for how in ("float32", RANGES)]),
+        *(
+            evaluate_in_detail(_view_of_products(values, own), ["map@r"]).scores["map@r"]
+            for values in _parts_of_ranges(fitted, measured)
+        ),
+    )
+    return Frontier(tuple(points), best, smallest, ranges, len(own), len(np.unique(own)))
 
 
 class _Way(NamedTuple):
@@ -117,7 +135,9 @@ def _precisions(
     codes, packed = quantise(rows), 8 * -(-m // 64)
     whole = codes[:]
     yield _Way(name, m, "int8", "none", m + 4), EmbeddingView(whole, labels), codes
-    yield _Way(name, m, "int8, ranges", "none", m), _view_of_ranges(fitted, rows, labels), None
+    low, step = _ranges(fitted)
+    by_ranges = np.clip(np.floor((rows - low) / step), 0, 255) - 128
+    yield _Way(name, m, RANGES, "none", m), _view_of_products(by_ranges, labels), None
     bits = EmbeddingView(np.where(rows > 0, 1, -1).astype(np.float32), labels)
     yield _Way(name, m, "binary", "none", packed), bits, None
     yield _Way(name, m, "binary, scored by int8", "none", packed, m + 4), _rescored(bits, rows, whole), rows
@@ -125,15 +145,24 @@ def _precisions(
         yield _Way(name, m, "float32", rerank, 4 * m), EmbeddingView(rows, labels), None
 
 
-def _view_of_ranges(fitted: np.ndarray, rows: np.ndarray, labels: np.ndarray) -> EmbeddingView:
+def _ranges(fitted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lowest value of each coordinate and the step of its codes."""
     low, high = fitted.min(0), fitted.max(0)
-    step = np.maximum(high - low, 1e-12) / 255
-    codes = np.clip(np.floor((rows - low) / step), 0, 255) - 128
+    return low, np.maximum(high - low, 1e-12) / 255
+
+
+def _parts_of_ranges(fitted: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows less the middle of each range, and rows over its step: what codes by ranges change, by itself."""
+    low, step = _ranges(fitted)
+    return rows - (low + 128 * step), rows / step
+
+
+def _view_of_products(values: np.ndarray, labels: np.ndarray) -> EmbeddingView:
     # A coordinate more makes all references as long, so that the order of cosines is that of products.
-    squares = (codes**2).sum(1, keepdims=True)
-    queries, references = np.zeros((len(rows), 1)), np.sqrt(squares.max() - squares)
-    numbers = np.arange(len(rows))
-    sides = [np.hstack([codes, more]).astype(np.float32) for more in (queries, references)]
+    squares = (values**2).sum(1, keepdims=True)
+    queries, references = np.zeros((len(values), 1)), np.sqrt(np.maximum(squares.max() - squares, 0))
+    numbers = np.arange(len(values))
+    sides = [np.hstack([values, more]).astype(np.float32) for more in (queries, references)]
     return EmbeddingView(sides[0], labels, sides[1], labels, groups=numbers, reference_groups=numbers)
 
 

@@ -104,6 +104,7 @@ from fairground.reporting.figure import side_of
 from fairground.reporting.figure import signed
 from fairground.reporting.figure import write_figures
 from fairground.reporting.frontier_page import frontier_sentence
+from fairground.reporting.frontier_page import ranges_sentence
 from fairground.reporting.frontier_page import write_frontier
 from fairground.reporting.gallery_pictures import Gallery
 from fairground.reporting.gallery_pictures import Query
@@ -315,6 +316,7 @@ __all__ = [
     "points_by_class",
     "put_away",
     "question_of",
+    "ranges_sentence",
     "read_bytes",
     "read_csv",
     "read_gallery",
