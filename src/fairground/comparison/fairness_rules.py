@@ -218,7 +218,7 @@ _NAMED: tuple[Rule, ...] = (
             f"evaluation.{key}" for key in ("metrics", "lone", "normalise", "clustering_seeds", "rerank", "distance")
         ),
         free=_free_of_lengths,
-        compares="metrics, lone queries, normalisation, seeds of clustering, re-ranking",
+        compares="metrics, lone queries, normalisation, seeds of clustering, re-ranking, distance",
         why="The same model scores differently when measured differently (MLRC 2.2).",
     ),
 )
