@@ -1,6 +1,7 @@
 # Written by scripts/write_stubs.py, which `make format` runs: do not edit.
 from fairground.comparison.compare_values import Findings
 from fairground.comparison.compare_values import Model
+from fairground.comparison.compare_values import PairsAsked
 from fairground.comparison.compare_values import check_settings
 from fairground.comparison.compare_values import compare_runs
 from fairground.comparison.compare_values import conclude
@@ -188,6 +189,7 @@ __all__ = [
     "POWER",
     "PRIOR",
     "Pair",
+    "PairsAsked",
     "PerClass",
     "PictureError",
     "Prospect",

@@ -15,6 +15,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from fairground.comparison.comparison_result import LEVEL, Comparison, Estimate,
 from fairground.comparison.null_distribution import NullDistribution, critical_value, shares_of_best
 from fairground.comparison.paired_table import Array, Layout, MeanWeights, Scatter, layout_of, scatter_of
 
+#: what is asked of pairs
+PairsAsked = Literal["planned", "compared", "none"]
+
 
 def compare_values(
     values: Values,
@@ -30,20 +34,20 @@ def compare_values(
     level: float = LEVEL,
     margin: float | None = None,
     higher_is_better: bool = True,
-    is_planned: bool = True,
+    pairs: PairsAsked = "planned",
 ) -> Comparison:
     """Compare methods by their values per seed: `{"A": {0: 0.31, 1: 0.33}, "B": {...}}`.
 
     A value may itself be a mapping of folds, which are averaged. Runs may be missing; methods with one run are listed
     and never called better. `margin` is the difference that does not matter, in the unit of the values: by default half
-    a point, which is 0.005 where every value is in [-1, 1] and 0.5 otherwise. `is_planned` decides whether to compute
-    how many more seeds would settle each pair.
+    a point, which is 0.005 where every value is in [-1, 1] and 0.5 otherwise. `pairs` are compared and planned, how
+    many more seeds would settle each; or compared only; or, as hundreds of methods have many, left out.
     """
     runs = Runs.from_values(values)
     margin = default_margin(runs) if margin is None else margin
     check_settings(level, margin)
     return compare_runs(
-        runs, error=1 - level, level=level, margin=margin, higher_is_better=higher_is_better, is_planned=is_planned
+        runs, error=1 - level, level=level, margin=margin, higher_is_better=higher_is_better, pairs=pairs
     )
 
 
@@ -58,7 +62,7 @@ def check_settings(level: float, margin: float) -> None:
 
 
 def compare_runs(
-    runs: Runs, *, error: float, level: float, margin: float, higher_is_better: bool, is_planned: bool = True
+    runs: Runs, *, error: float, level: float, margin: float, higher_is_better: bool, pairs: PairsAsked = "planned"
 ) -> Comparison:
     """Compare with error rate `error` for the intervals of pairs; `level` is that of single means."""
     model = fit(runs, higher_is_better=higher_is_better)
@@ -72,9 +76,10 @@ def compare_runs(
             p_alone=model.p_values(is_alone=True),
             mean_half_widths=np.quantile(np.abs(model.mean_errors), level, axis=0),
             probabilities=shares_of_best(model.means + model.errors),
-            more_seeds=more_seeds(model, error, margin) if is_planned else None,
+            more_seeds=more_seeds(model, error, margin) if pairs == "planned" else None,
         )
-    return conclude(runs, findings, level=level, margin=margin, higher_is_better=higher_is_better)
+    has_pairs = pairs != "none"
+    return conclude(runs, findings, level=level, margin=margin, higher_is_better=higher_is_better, has_pairs=has_pairs)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -161,7 +166,13 @@ class Findings:
 
 
 def conclude(
-    runs: Runs, findings: Findings | None, *, level: float, margin: float, higher_is_better: bool
+    runs: Runs,
+    findings: Findings | None,
+    *,
+    level: float,
+    margin: float,
+    higher_is_better: bool,
+    has_pairs: bool = True,
 ) -> Comparison:
     """Return the comparison of all methods of `runs`; those without findings have a mean and nothing else."""
     sign = 1.0 if higher_is_better else -1.0
@@ -186,7 +197,7 @@ def conclude(
         known = dict(zip(combinations(names, 2), rows, strict=True))
     order = sorted(range(len(counts)), key=lambda i: (-means[runs.names[i]], runs.names[i]))
     pairs = []
-    for i, j in combinations(order, 2):
+    for i, j in combinations(order, 2) if has_pairs else ():
         one, other = runs.names[i], runs.names[j]
         ahead = means[one] - means[other]
         low: float | None = None

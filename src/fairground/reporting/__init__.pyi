@@ -92,7 +92,6 @@ from fairground.reporting.embedding_map import map_of
 from fairground.reporting.embedding_map import maps_of
 from fairground.reporting.figure import ANSWERS
 from fairground.reporting.figure import FigureInputs
-from fairground.reporting.figure import PRECISION_AT_1
 from fairground.reporting.figure import RANKINGS
 from fairground.reporting.figure import ReportFigure
 from fairground.reporting.figure import WIDTH
@@ -144,6 +143,7 @@ from fairground.reporting.page_templates import write_recommendation_page
 from fairground.reporting.page_templates import write_suspects
 from fairground.reporting.result_table import Mark
 from fairground.reporting.result_table import MethodComparer
+from fairground.reporting.result_table import PRECISION_AT_1
 from fairground.reporting.result_table import ResultTable
 from fairground.reporting.result_table import TableCell
 from fairground.reporting.result_table import UNFAIR

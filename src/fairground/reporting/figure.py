@@ -16,15 +16,14 @@ from statistics import fmean
 from fairground import studies
 from fairground.comparison import Interval
 from fairground.records import RunRecord
-from fairground.reporting import Method, ResultTable, RunSet, SectionKey, clean, figures, heading, shorten, unit
+from fairground.reporting import Method, RunSet, SectionKey, clean, figures, heading, shorten, unit
 from fairground.reporting.drawing import Draw, Size, series_of, svg_for_page, write_figure
+from fairground.reporting.result_table import PRECISION_AT_1, ResultTable
 from fairground.spec import is_share
 from fairground.spec.study_spec import Kind
 
 #: inches of a page's column
 WIDTH = 9.4
-#: two names of the metric the papers draw, first choice first
-PRECISION_AT_1 = ("recall@1", "precision@1")
 
 #: the figures that answer each kind of question, first to last
 ANSWERS: Mapping[Kind, tuple[str, ...]] = {

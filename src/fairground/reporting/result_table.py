@@ -13,7 +13,7 @@ from typing import Literal
 
 from fairground import comparison, reporting, studies
 from fairground.comparison import LEVEL, Comparison, FairnessResult, GeneralityKind, Interval, check_fairness, seed_of
-from fairground.comparison.compare_values import compare_values
+from fairground.comparison.compare_values import PairsAsked, compare_values
 from fairground.records import RunRecord, SplitName
 from fairground.reporting import Method, methods_of
 from fairground.spec import SeedProcedure, StudySpec, data_name, flatten, in_unit, nearest, require
@@ -21,6 +21,8 @@ from fairground.spec import SeedProcedure, StudySpec, data_name, flatten, in_uni
 #: `best` the leader once it is settled against all, `equivalent` within the margin of the leader, `unsettled` the
 #: leader and what these runs cannot tell from it
 Mark = Literal["best", "equivalent", "unsettled", ""]
+#: two names of the metric the papers draw, first choice first
+PRECISION_AT_1 = ("recall@1", "precision@1")
 #: what every row and verdict of an unfair table begins with
 UNFAIR = "[unfair] "
 
@@ -94,9 +96,12 @@ class ResultTable:
         metrics = (primary, *others) if primary else ()
         directions = {metric: _direction(methods, metric) for metric in metrics}
         comparisons = {
-            # Seeds are planned by the primary metric only.
+            # Seeds are planned by the primary metric only; by others only what figures draw is compared.
             metric: comparer.compare(
-                metric, some, is_higher=directions[metric] is not False, is_planned=metric == primary
+                metric,
+                some,
+                is_higher=directions[metric] is not False,
+                pairs="planned" if metric == primary else "compared" if metric in PRECISION_AT_1 else "none",
             )
             for metric in metrics
             if (some := {method.label: by for method in methods if (by := method.by_seed(metric, split))})
@@ -244,9 +249,9 @@ class MethodComparer:
         self.level, self.wave = planned, _wave(methods, values, self.procedure)
 
     def compare(
-        self, metric: str, values: Mapping[str, Mapping[int, float]], *, is_higher: bool, is_planned: bool
+        self, metric: str, values: Mapping[str, Mapping[int, float]], *, is_higher: bool, pairs: PairsAsked
     ) -> Comparison:
-        """Compare the methods by their values by seed; `is_planned` asks how many more seeds would settle a pair."""
+        """Compare the methods by their values by seed; `pairs` as in `compare_values`."""
         shown = self.margin
         if shown is None and self.procedure is not None and metric == self.procedure.metric:
             shown = self.procedure.plan.margin
@@ -256,9 +261,7 @@ class MethodComparer:
             found = self.classes.generality(metric, self.methods, level=self.level, margin=margin, is_higher=is_higher)
             return found.over(self.over)
         if self.wave is None:
-            return compare_values(
-                values, level=self.level, margin=margin, higher_is_better=is_higher, is_planned=is_planned
-            )
+            return compare_values(values, level=self.level, margin=margin, higher_is_better=is_higher, pairs=pairs)
         return comparison.compare_in_waves(values, self.wave, margin=margin, higher_is_better=is_higher)
 
 
