@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from fairground import papers, records
-from fairground.commands import HOME, Answer, Home, Verbatim, aligned, fitted, screen_width
+from fairground.commands import HOME, Answer, Home, Verbatim, aligned
 from fairground.papers import PublishedRow, PublishedTable
 
 _SELECTION = {
@@ -50,15 +50,12 @@ def published(
 
 def _list_tables(tables: Sequence[PublishedTable], rows: Sequence[PublishedRow]) -> Answer:
     counts = {one.name: sum(row.table_name == one.name for row in rows) for one in tables}
-    width = max(len(one.name) for one in tables)
+    marks = {one.name: "  (selected on the test set)" * (one.selected_on == "test") for one in tables}
     lines: list[str] = []
     for paper, citation in papers.published_papers().items():
         mine = [one for one in tables if one.paper == paper]
         lines += [f"{paper}: {citation}"] if mine else []
-        for one in mine:
-            mark = "  (selected on the test set)" if one.selected_on == "test" else ""
-            line = f"  {one.name:<{width}}  {counts[one.name]:>4}  {one.title}{mark}"
-            lines.append(Verbatim(fitted(line, screen_width(), indent=width + 8)))
+        lines += aligned([[f"  {x.name}", f"{counts[x.name]:>4}", f"{x.title}{marks[x.name]}"] for x in mine])
     return Answer([one._asdict() | {"name": one.name, "numbers": counts[one.name]} for one in tables], lines)
 
 
