@@ -33,23 +33,21 @@ def evaluate(
     Examples: fairground evaluate 3f2a --split test --metrics recall@1,nmi · fairground evaluate laptop/mlrc --split
     test --ensemble
     """
-    asked = options.split_names(metrics) or None
+    asked: dict[str, Any] = {"metrics": options.split_names(metrics) or None, "device": device}
     if shots:
         require(split == "test", "--shots shows images of the test classes: add --split test")
-        how: dict[str, Any] = {"shots": shots, "episodes": episodes, "steps": steps, "metrics": asked, "device": device}
+        how = {"shots": shots, "episodes": episodes, "steps": steps, **asked}
         return _few_shot(home, run, how, is_quiet=quiet)
+    asked["rerank"] = "" if rerank == "none" else rerank
     study = studies.find_begun(home, run)
     if study is not None:
         require(average == "queries", "--average classes is for runs; name one of the study's")
         require(not ensemble or split == "test", "--ensemble joins models on the test classes: add --split test")
-        how = {"split": split, "metrics": asked, "rerank": rerank, "device": device}
-        return _evaluate_study(study, home, is_joined=ensemble, **how)
+        return _evaluate_study(study, home, split, asked, is_joined=ensemble)
     require(not ensemble, f"--ensemble is for studies, and there is no study '{run}' in {home}")
     with spinner(f"measuring on the {split} split", is_quiet=quiet):
         name = records.resolve_run(home, run)
-        way = "" if rerank == "none" else rerank
-        how = {"metrics": asked, "average": average, "rerank": way, "device": device}
-        scores = training.evaluate_stored(home, name, split=split, **how)
+        scores = training.evaluate_stored(home, name, split=split, average=average, **asked)
     return Answer(scores, [f"{split} {name}  {reporting.with_unit(name, value)}" for name, value in scores.items()])
 
 
@@ -91,28 +89,22 @@ def _gains(repeats: "Sequence[Sequence[training.Episode]]") -> list[str]:
 
 
 def _evaluate_study(
-    study: "spec.StudySpec",
-    home: Path,
-    *,
-    split: Split,
-    metrics: Sequence[str] | None,
-    rerank: str,
-    is_joined: bool,
-    device: str,
+    study: "spec.StudySpec", home: Path, split: Split, asked: dict[str, Any], *, is_joined: bool
 ) -> Answer:
+    """Measure every repeat; `asked` are the metrics, the re-ranking and the device."""
     # Refuses while the test split is sealed: the final models exist only after selection.
     results = studies.results_so_far(study, home=home)
     if split == "test":
-        why = f"evaluated again, metrics {', '.join(metrics or ['as asked'])}"
+        why = f"evaluated again, metrics {', '.join(asked['metrics'] or ['as asked'])}"
         studies.Seal(records.Store(home), study).note_opening(why)
     found: list[tuple[studies.JobResult, dict[str, list[dict[str, float]]]]] = []
     for result in results:
         n_folds = len(result.job.study.folds.used)
         starts = range(0, len(result.runs) - n_folds + 1, n_folds)
         repeats = [result.runs[start : start + n_folds] for start in starts]
-        scores = {"separated": [_scores(runs, home, split, metrics, rerank, device) for runs in repeats]}
+        scores = {"separated": [_scores(runs, home, split, asked) for runs in repeats]}
         if is_joined:
-            scores["concatenated"] = [_joined_scores(runs, home, metrics, rerank) for runs in repeats]
+            scores["concatenated"] = [_joined_scores(runs, home, **asked) for runs in repeats]
         found.append((result, scores))
     lines = []
     for job, way, some in ((one.job.label, way, some) for one, scores in found for way, some in scores.items()):
@@ -124,28 +116,20 @@ def _evaluate_study(
     return Answer([{**label, **scores} for label, (_, scores) in zip(labels, found, strict=True)], lines)
 
 
-def _scores(
-    runs: Sequence["records.RunRecord"],
-    home: Path,
-    split: Split,
-    metrics: Sequence[str] | None,
-    rerank: str,
-    device: str,
-) -> dict[str, float]:
-    if metrics is None and rerank == "none":
+def _scores(runs: Sequence["records.RunRecord"], home: Path, split: Split, asked: dict[str, Any]) -> dict[str, float]:
+    if asked["metrics"] is None and not asked["rerank"]:
         each = [{score.metric: score.value for score in run.scores if score.split == split} for run in runs]
     else:
-        asked: dict[str, Any] = {"metrics": metrics, "rerank": "" if rerank == "none" else rerank, "device": device}
         each = [training.evaluate_stored(home, run.name, split=split, **asked) for run in runs]
     return {metric: sum(one[metric] for one in each) / len(each) for metric in each[0]}
 
 
 def _joined_scores(
-    runs: Sequence["records.RunRecord"], home: Path, metrics: Sequence[str] | None, rerank: str
+    runs: Sequence["records.RunRecord"], home: Path, *, metrics: Sequence[str] | None, rerank: str, **_: str
 ) -> dict[str, float]:
-    asked: dict[str, Any] = dict(runs[0].spec)
+    plain: dict[str, Any] = dict(runs[0].spec)
     if metrics is not None:
-        asked["evaluation"] = {**asked["evaluation"], "metrics": list(metrics), "select_by": metrics[0]}
-    if rerank != "none":
-        asked["evaluation"] = {**asked["evaluation"], "rerank": rerank}
-    return dict(training.ensemble_job({"runs": [run.name for run in runs], "home": str(home), "spec": asked})["scores"])
+        plain["evaluation"] = {**plain["evaluation"], "metrics": list(metrics), "select_by": metrics[0]}
+    if rerank:
+        plain["evaluation"] = {**plain["evaluation"], "rerank": rerank}
+    return dict(training.ensemble_job({"runs": [run.name for run in runs], "home": str(home), "spec": plain})["scores"])
