@@ -79,6 +79,7 @@ from fairground.functional.pairs import pair_weights
 from fairground.functional.principal_components import PrincipalAxes
 from fairground.functional.principal_components import principal_axes
 from fairground.functional.principal_components import principal_axes_of_few
+from fairground.functional.principal_components import same_way
 from fairground.functional.prototypes import CLEARANCE
 from fairground.functional.prototypes import NEAREST
 from fairground.functional.prototypes import angles
@@ -206,6 +207,7 @@ __all__ = [
     "rows_of",
     "running_sums",
     "safe_sqrt",
+    "same_way",
     "shown",
     "singular_values",
     "soft_bins",

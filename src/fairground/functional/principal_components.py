@@ -51,7 +51,7 @@ def principal_axes(blocks: Iterable[torch.Tensor], *, standardise: bool) -> Prin
     scaled = covariance / torch.outer(deviation, deviation)
     # LAPACK gives the smallest first.
     variances, vectors = torch.linalg.eigh(scaled)
-    axes, spread = _same_way(vectors.T.flip(0)), variances.flip(0).clamp(min=0).sqrt()
+    axes, spread = same_way(vectors.T.flip(0)), variances.flip(0).clamp(min=0).sqrt()
     return PrincipalAxes(mean=shift + offset, deviation=deviation, axes=axes, spread=spread, n=n)
 
 
@@ -61,9 +61,9 @@ def principal_axes_of_few(features: torch.Tensor) -> PrincipalAxes:
     mean = rows.mean(0)
     _, values, axes = torch.linalg.svd(rows - mean, full_matrices=False)
     spread, n = values / len(rows) ** 0.5, len(rows)
-    return PrincipalAxes(mean=mean, deviation=torch.ones_like(mean), axes=_same_way(axes), spread=spread, n=n)
+    return PrincipalAxes(mean=mean, deviation=torch.ones_like(mean), axes=same_way(axes), spread=spread, n=n)
 
 
-def _same_way(axes: torch.Tensor) -> torch.Tensor:
+def same_way(axes: torch.Tensor) -> torch.Tensor:
     """Return the axes, which have no direction, with their largest entry positive, so that all machines agree."""
     return axes * axes.gather(1, axes.abs().argmax(1, keepdim=True)).sign()

@@ -24,6 +24,7 @@ from collections.abc import Iterable
 import torch
 
 from fairground.contracts.trunk_head_transform import AffineHead, require
+from fairground.functional.principal_components import same_way
 from fairground.functional.scatter_of_classes import ClassScatter, class_scatter
 
 
@@ -52,9 +53,7 @@ class PldaHead(AffineHead):
         if self.embedding_dim < len(weight):
             _, vectors = torch.linalg.eigh(weight @ found.total @ weight.T)
             axes = vectors.T.flip(0)[: self.embedding_dim]
-            # An axis has no direction of its own: let its largest entry be positive, so that all machines agree.
-            signs = axes.gather(1, axes.abs().argmax(1, keepdim=True)).sign()
-            weight = (axes * signs) @ weight
+            weight = same_way(axes) @ weight
         weight = weight * (len(weight) / weight.square().sum()).sqrt()
         self.start_at(weight, -(weight @ found.mean))
 

@@ -44,7 +44,6 @@ from fairground.kernels.batch_pairs import PairRule
 from fairground.kernels.batch_pairs import class_order
 from fairground.kernels.batch_pairs import kernel_of_pairs
 from fairground.kernels.batch_pairs import one_random_positive
-from fairground.kernels.depthwise import weight_gradient
 from fairground.kernels.log_sum_losses import RowSums
 from fairground.kernels.log_sum_losses import SAFE
 from fairground.kernels.log_sum_losses import angular
@@ -178,7 +177,6 @@ __all__ = [
     "triplet_hinges",
     "tuplet_margin",
     "tuplets_",
-    "weight_gradient",
     "write_atomically",
     "write_to_disk",
     "write_with_digest",

@@ -15,8 +15,6 @@ from typing import Any, TypeGuard
 
 import torch
 
-from fairground.kernels.depthwise import weight_gradient
-
 
 class Chain(torch.nn.Sequential):
     """Parts in order, as in `nn.Sequential`; a convolution with its frozen norm and ReLU is one of them."""
@@ -124,19 +122,9 @@ class _FusedConvolution(torch.autograd.Function):
         if out is not None:
             gradient = torch.ops.aten.hardtanh_backward(gradient, out, 0.0, ctx.ceiling)
         stride, padding, dilation, groups = ctx.geometry
-        has_kernel = needs_weight and _is_wide_depthwise(x, weight, ctx.geometry) and not torch.is_grad_enabled()
-        needs = [needs_x, needs_weight and not has_kernel, False]
+        needs = [needs_x, needs_weight, False]
         by_x, by_weight, _ = torch.ops.aten.convolution_backward(
             gradient, x, weight, None, stride, padding, dilation, False, [0, 0], groups, needs
         )
-        if has_kernel:
-            by_weight = weight_gradient(x, gradient, size=weight.shape[2], stride=stride[0], padding=padding[0])
         by_bias = gradient.sum((0, 2, 3)) if needs_bias else None
         return by_x, by_weight, by_bias, gradient if needs_shortcut else None, None, None
-
-
-def _is_wide_depthwise(x: torch.Tensor, weight: torch.Tensor, geometry: Geometry) -> bool:
-    stride, padding, dilation, groups = geometry
-    is_depthwise = groups == x.shape[1] == weight.shape[0]
-    is_square = weight.shape[2] == weight.shape[3] > 3 and stride[0] == stride[1] and padding[0] == padding[1]
-    return is_depthwise and is_square and dilation == (1, 1) and x.dtype == torch.float32
