@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-PATIENCE = 240.0
+PATIENCE = 900.0
 
 
 def python(*words: str, **given: Any) -> subprocess.CompletedProcess:

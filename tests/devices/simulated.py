@@ -3,23 +3,23 @@
 Importing this file, before fairground, gives torch an accelerator with two devices. What CUDA refuses is refused here:
 operands on two devices, `.numpy()`, indices on a device into main memory, a generator of another kind of device, and
 sums that have no deterministic form where these are asked for. The current device belongs to a thread, each device has
-a random stream of its own, and what waits for the device is counted by the line of fairground that asked. With
-SIMULATED_RULES=metal there is no float64 either. It has rules, not hardware: no NCCL, no cuDNN, no torch.compile.
+a random stream of its own, and what waits for the device is counted by the line of fairground that asked. By Metal's
+rules there is no float64 either. It has rules, not hardware: no NCCL, no cuDNN, no torch.compile.
 """
 
-import os
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils import backend_registration
-from torch.utils._pytree import tree_iter, tree_map
 
 NAME, N_DEVICES = "sim", 2
-HAS_FLOAT64 = os.environ.get("SIMULATED_RULES") != "metal"
+#: the rules that apply; `follow` changes them
+rules = "cuda"
 #: how often each line of fairground waited for the device
 READS: Counter[str] = Counter()
 #: operations whose result must be in main memory before the next line of Python can run
@@ -88,6 +88,15 @@ def is_parameter(tensor: torch.Tensor) -> bool:
     return isinstance(tensor, torch.nn.Parameter)
 
 
+def follow(kind: str) -> None:
+    """Apply the rules of `cuda` or of `metal` from now on; fairground asks a device once whether it has float64."""
+    from fairground.retrieval import has_float64
+
+    global rules  # noqa: PLW0603
+    rules = kind
+    has_float64.cache_clear()
+
+
 def note_read() -> None:
     frame = sys._getframe(1)
     while frame.f_back is not None and "/src/fairground/" not in frame.f_code.co_filename:
@@ -101,10 +110,29 @@ def numbered(device: Any) -> torch.device | None:
     return torch.device(NAME, current()) if named is not None and named.type == NAME and named.index is None else named
 
 
+def leaves(tree: Any) -> Iterator[Any]:
+    """Yield what is in lists, tuples and dictionaries; torch's own walk takes longer than the operations here."""
+    if isinstance(tree, dict):
+        tree = list(tree.values())
+    if isinstance(tree, list | tuple):
+        for one in tree:
+            yield from leaves(one)
+    else:
+        yield tree
+
+
+def mapped(change: Callable[[Any], Any], tree: Any) -> Any:
+    if isinstance(tree, list | tuple):
+        return type(tree)([mapped(change, one) for one in tree])
+    if isinstance(tree, dict):
+        return {key: mapped(change, one) for key, one in tree.items()}
+    return change(tree)
+
+
 def launch(op: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """Check the rules, compute in main memory, and say where the result is."""
     name = op._schema.name.partition("::")[2]
-    tensors = [one for one in tree_iter((args, kwargs)) if isinstance(one, torch.Tensor)]
+    tensors = [one for one in leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
     ours = [one for one in tensors if isinstance(one, OnDevice)]
     target = numbered(kwargs.get("device"))
     if torch._C._current_graph_task_id() >= 0 or getattr(_at_work, "is_in_torch", False):
@@ -119,7 +147,7 @@ def launch(op: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     check(name, args, tensors, ours, place)
     if name in WAITING or (place is not None and place.type == "cpu" and name in ("_to_copy", "copy_") and ours):
         note_read()
-    plain = tree_map(lambda one: one.payload if isinstance(one, OnDevice) else one, (args, kwargs))
+    plain = mapped(lambda one: one.payload if isinstance(one, OnDevice) else one, (args, kwargs))
     if "device" in kwargs:
         plain[1]["device"] = None if target is None else torch.device("cpu")
     plain[1].pop("pin_memory", None)
@@ -133,11 +161,11 @@ def launch(op: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     def located(one: Any) -> Any:
         if not isinstance(one, torch.Tensor) or id(one) in known:
             return known.get(id(one), one)
-        if is_here and one.dtype == torch.float64 and not HAS_FLOAT64:
+        if is_here and one.dtype == torch.float64 and rules == "metal":
             raise TypeError(f"Cannot convert a Tensor to float64: the device does not support it ({name})")
         return OnDevice(one, place.index) if is_here else one
 
-    return tree_map(located, found)
+    return mapped(located, found)
 
 
 def check(name: str, args: Any, tensors: list[Any], ours: list[Any], place: torch.device | None) -> None:
@@ -147,7 +175,7 @@ def check(name: str, args: Any, tensors: list[Any], ours: list[Any], place: torc
             f"Expected all tensors to be on the same device, but found {sorted(map(str, devices))} ({name})"
         )
     if name.startswith(("index", "_index_put")) and name != "index_add":
-        indexed, others = args[0], [one for one in tree_iter(args[1]) if isinstance(one, torch.Tensor)]
+        indexed, others = args[0], [one for one in leaves(args[1]) if isinstance(one, torch.Tensor)]
         if any(one.device not in (indexed.device, torch.device("cpu")) for one in others):
             raise RuntimeError(f"indices should be either on cpu or on the device of the indexed tensor ({name})")
         if isinstance(indexed, OnDevice) and any(one.dtype == torch.bool for one in others):
@@ -155,7 +183,7 @@ def check(name: str, args: Any, tensors: list[Any], ours: list[Any], place: torc
     is_sum = name in ("cumsum", "put_", "histc") and bool(ours) and ours[0].is_floating_point()
     if is_sum and torch.are_deterministic_algorithms_enabled():
         raise RuntimeError(f"{name} does not have a deterministic implementation, but you set deterministic=True")
-    for generator in (one for one in tree_iter(args) if isinstance(one, torch.Generator)):
+    for generator in (one for one in leaves(args) if isinstance(one, torch.Generator)):
         if place is not None and generator.device.type != place.type:
             raise RuntimeError(
                 f"Expected a '{place.type}' device type for generator but found '{generator.device.type}'"
