@@ -36,7 +36,7 @@ def recommended_of_features(tmp_path, progress, **data):
 
 @pytest.fixture
 def photos(tmp_path, own_cache, monkeypatch):
-    monkeypatch.setattr(networks, "SIDES", (32, 64))
+    monkeypatch.setattr(networks, "SIDES", (32,))
     monkeypatch.setattr(networks, "available_trunks", lambda: [networks.FIRST])
     return class_folders(tmp_path / "photographs", [f"class {number}" for number in range(8)], per_class=6)
 
@@ -76,7 +76,7 @@ def test_training_that_helps_is_handed_over_and_the_test_classes_agree(tmp_path)
 
 def test_a_network_is_trained_on_all_seen_classes_at_least_as_long_and_made_again(photos, tmp_path, monkeypatch):
     monkeypatch.setattr("fairground.recommendation.search.Search.chosen", lambda self: self.best(["network"]))
-    progress = progress_of(20.0, tick=0.05)
+    progress = progress_of(20.0, tick=0.1)
     found, folder = recommended(request_of(photos), tmp_path, progress)
     assert found["title"].startswith("fine-tuned last stages (")
     plan = json.loads((folder.path / "plan.json").read_text())
@@ -98,7 +98,7 @@ def test_images_that_cannot_be_read_are_left_out(photos, tmp_path):
     for share, path in enumerate(sorted(photos.rglob("*.*"))[::16]):
         # Of the first nothing is left.
         path.write_bytes(path.read_bytes()[: share * path.stat().st_size // 3])
-    progress = progress_of(20.0)
+    progress = progress_of(1.0)
     found, _ = recommended(request_of(photos), tmp_path, progress)
     assert any("Images are decoded each time they are needed" in sentence for sentence in progress.sentences)
     said = " ".join((*progress.sentences, *found["advice"]))
