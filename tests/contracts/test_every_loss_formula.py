@@ -43,12 +43,12 @@ def agree(ours, theirs, tolerance, what):
 
 @each_loss
 def test_the_kernel_says_what_the_formula_says(name):
-    """Two dozen batches for each setting of each loss: some ten thousand over the room."""
+    """Two dozen batches for each setting of each loss with a kernel, and a few where the formula is all there is."""
     for number, (chosen, loss) in enumerate(built_variants(name)):
         loss.eval()
         generator = seeded(number)
-        kinds, n_kernels = tuple_kinds(loss), 0
-        for trial in range(24):
+        kinds, n_kernels, has_kernel = tuple_kinds(loss), 0, type(loss).kernel is not Loss.kernel
+        for trial in range(24 if has_kernel else 4):
             embeddings, labels, has_copies = random_batch(generator)
             kind = kinds[trial % len(kinds)]
             tuples = None if kind is None else random_tuples(kind, labels, generator)
@@ -62,7 +62,7 @@ def test_the_kernel_says_what_the_formula_says(name):
             assert ours.dtype == torch.float64, what
             agree([ours], [theirs], 1e-7 if has_copies else 1e-12, what)
             agree(gradients(ours, inputs), gradients(theirs, inputs), 1e-6 if has_copies else 1e-10, what)
-        assert n_kernels > 5 or type(loss).kernel is Loss.kernel or FORMULA_ALONE & set(chosen), chosen
+        assert n_kernels > 5 or not has_kernel or FORMULA_ALONE & set(chosen), chosen
 
 
 @each_loss

@@ -1,5 +1,6 @@
 """What every trunk owes: finite features of the width it says, a gradient to every weight, and stages that can mix."""
 
+import copy
 import io
 
 import pytest
@@ -14,7 +15,6 @@ SETTINGS: dict[str, dict[str, object]] = {
     "joined": {"networks": "efficientnet_lite0+googlenet", "weights": None},
     **{f"efficientnet_lite{number}": {"weights": None} for number in range(3)},
 }
-each_trunk = pytest.mark.parametrize("name", list_room("trunks"))
 
 
 def build(name: str, *, channels: int = 3) -> Trunk:
@@ -24,25 +24,35 @@ def build(name: str, *, channels: int = 3) -> Trunk:
     return found
 
 
-def inputs(name: str, *, side: int = 64, n: int = 3, channels: int = 3) -> torch.Tensor:
+def inputs(name: str, *, side: int = 32, n: int = 3, channels: int = 3) -> torch.Tensor:
     size = (n, channels) if name == "features" else (n, channels, side, side)
     return torch.randn(size, generator=torch.Generator().manual_seed(1))
 
 
-@each_trunk
-@pytest.mark.parametrize("side", [64, 96])
-def test_features_are_finite_and_as_wide_as_declared(name: str, side: int) -> None:
-    trunk = build(name).eval()
-    with torch.no_grad():
-        features = trunk(inputs(name, side=side))
-    assert features.shape == (3, trunk.n_features)
-    assert bool(features.isfinite().all())
+@pytest.fixture(scope="module", params=list_room("trunks"))
+def name(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def trunk(name: str) -> Trunk:
+    """Drawn once for all tests, which train and load copies."""
+    return build(name).eval()
+
+
+def test_features_are_finite_and_as_wide_as_declared_and_gray_images_are_taken(name: str, trunk: Trunk) -> None:
     assert len(trunk.stages) >= 1
+    gray = build(name, channels=1).eval()
+    for network, images in ((trunk, inputs(name)), (trunk, inputs(name, side=48)), (gray, inputs(name, channels=1))):
+        with torch.no_grad():
+            features = network(images)
+        assert features.shape == (3, network.n_features)
+        assert bool(features.isfinite().all())
 
 
-@each_trunk
-def test_a_gradient_reaches_every_weight_and_inputs_stay_as_they_are(name: str) -> None:
-    trunk = build(name).train()
+def test_a_gradient_reaches_every_weight_and_inputs_stay_as_they_are(name: str, trunk: Trunk) -> None:
+    trunk = copy.deepcopy(trunk).train()
     images = inputs(name)
     kept = images.clone()
     features = trunk(images)
@@ -54,9 +64,8 @@ def test_a_gradient_reaches_every_weight_and_inputs_stay_as_they_are(name: str) 
         assert bool(weight.grad.isfinite().all()), key
 
 
-@each_trunk
-def test_state_survives_a_save(name: str) -> None:
-    first, second = build(name).train(), build(name)
+def test_state_survives_a_save(name: str, trunk: Trunk) -> None:
+    first, second = copy.deepcopy(trunk).train(), copy.deepcopy(trunk)
     with torch.no_grad():
         first(inputs(name))
     file = io.BytesIO()
@@ -64,12 +73,10 @@ def test_state_survives_a_save(name: str) -> None:
     file.seek(0)
     second.load_state_dict(torch.load(file, weights_only=True))
     with torch.no_grad():
-        assert torch.equal(first.eval()(inputs(name)), second.eval()(inputs(name)))
+        assert torch.equal(first.eval()(inputs(name)), second(inputs(name)))
 
 
-@each_trunk
-def test_samples_are_mixed_before_the_stage_that_is_named(name: str) -> None:
-    trunk = build(name).eval()
+def test_samples_are_mixed_before_the_stage_that_is_named(name: str, trunk: Trunk) -> None:
     images = inputs(name)
     partner = torch.tensor([1, 2, 0])
     with torch.no_grad():
@@ -83,27 +90,17 @@ def test_samples_are_mixed_before_the_stage_that_is_named(name: str) -> None:
             assert torch.allclose(trunk(images, last), plain[partner], atol=1e-4)
 
 
-@each_trunk
-def test_channels_last_gives_the_same_features(name: str) -> None:
-    trunk = build(name).eval()
+def test_channels_last_gives_the_same_features(name: str, trunk: Trunk) -> None:
     images = inputs(name)
     with torch.no_grad():
         plain = trunk(images)
         if images.ndim == 4:
             images = images.contiguous(memory_format=torch.channels_last)
-            trunk = trunk.to(memory_format=torch.channels_last)
+            trunk = copy.deepcopy(trunk).to(memory_format=torch.channels_last)
         assert torch.allclose(trunk(images), plain, atol=1e-4)
 
 
-@each_trunk
-def test_gray_images_are_taken(name: str) -> None:
-    trunk = build(name, channels=1).eval()
-    with torch.no_grad():
-        assert trunk(inputs(name, channels=1)).shape == (3, trunk.n_features)
-
-
-@each_trunk
-def test_the_number_of_weights_is_as_declared(name: str) -> None:
-    n_weights = find("trunks", name).n_weights
+def test_the_number_of_weights_is_as_declared(name: str, trunk: Trunk) -> None:
+    n_weights = trunk.n_weights
     assert n_weights == declared("trunks", name, "n_weights", None)
-    assert n_weights is None or n_weights == sum(weight.numel() for weight in build(name).parameters())
+    assert n_weights is None or n_weights == sum(weight.numel() for weight in trunk.parameters())

@@ -1,4 +1,4 @@
-"""Every trunk in a whole run, stopped and resumed to bit-identical results; heads that start from the data, or none.
+"""Every trunk in a whole run, one of each kind also stopped and resumed; heads that start from the data, or none.
 
 Every other part does so in `tests/golden/test_tiny_runs.py`.
 """
@@ -20,12 +20,20 @@ WIDTHS = ("trunk.widths=[8, 16]",)
 TRUNKS = {"timm": ("trunk.model=test_resnet",), "small_conv": WIDTHS, "folded_conv": WIDTHS}
 
 
+#: drawn, with weights of a package, of another library, and several side by side: what a trunk saves is in its contract
+RESUMED = ("small_conv", "efficientnet_lite0", "timm", "joined")
+
+
 @pytest.mark.parametrize("trunk", [name for name in list_room("trunks") if name != "features"])
 def test_every_trunk_trains_and_resumes(trunk: str, tmp_path: Path) -> None:
     words = [word for word in TINY if not word.startswith(("trunk.", "training."))]
     words += ["data.n_classes=8", "data.per_class=4", "data.size=32", "optimiser.name=sgd", "training.epochs=1"]
     words += ["training.batch_size=8", "training.batches_per_epoch=2", "training.freeze_batch_norm=stats"]
-    stop_and_resume(spec_of(*words, f"trunk={trunk}", *TRUNKS.get(trunk, ())), tmp_path, 1)
+    spec = spec_of(*words, f"trunk={trunk}", *TRUNKS.get(trunk, ()))
+    if trunk in RESUMED:
+        stop_and_resume(spec, tmp_path, 1)
+    else:
+        assert run(spec, home=tmp_path).state == "done"
 
 
 HEADLESS = [word for word in TINY if not word.startswith("head.")]

@@ -151,10 +151,14 @@ def test_a_value_by_hand_of_folded_conv():
     assert trunk(image).item() == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("name", ["resnet50", "googlenet", "bn_inception", "efficientnet_lite0", "mobilenet_v2"])
+@pytest.fixture(scope="module", params=["resnet50", "googlenet", "bn_inception", "efficientnet_lite0", "mobilenet_v2"])
+def drawn(request):
+    return find("trunks", request.param)(channels=3, weights=None)
+
+
 @pytest.mark.parametrize("freeze", ["none", "stats", "stats_and_affine"])
-def test_a_step_moves_what_is_not_frozen_and_nothing_else(name: str, freeze: str) -> None:
-    trunk = find("trunks", name)(channels=3, weights=None)
+def test_a_step_moves_what_is_not_frozen_and_nothing_else(drawn, freeze: str) -> None:
+    trunk = copy.deepcopy(drawn)
     head = LinearHead(n_features=trunk.n_features, embedding_dim=4)
     model = EmbeddingModel(trunk=trunk, head=head, freeze_batch_norm=freeze).train()
     before = {key: value.clone() for key, value in model.state_dict().items()}

@@ -6,7 +6,7 @@ import torch
 from fairground.errors import InputError
 from fairground.spec import find, name_of, to_plain
 from fairground.trunks import SmallConvTrunk, TimmTrunk
-from tests.contracts.test_every_trunk import build, inputs
+from tests.contracts.test_every_trunk import inputs
 from tests.training.tiny import tiny
 
 MAPS = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]], [[-1.0, -1.0], [-1.0, 0.5]]]])
@@ -31,7 +31,7 @@ def test_four_pixels_by_hand(pooling, features):
 )
 def test_networks_pool_the_maps_of_their_last_stage(name):
     settings = {"timm": {"model": "test_resnet"}}.get(name, {"weights": None})
-    found = {}
+    found, names = {}, set()
     for pooling in ("avg", "max", "avg+max", "gem"):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
@@ -40,7 +40,8 @@ def test_networks_pool_the_maps_of_their_last_stage(name):
         features.sum().backward()
         assert all(bool(weight.grad.isfinite().all()) for weight in trunk.parameters())
         found[pooling] = features.detach()
-        assert trunk.state_dict().keys() == build(name).state_dict().keys(), "pooling has no weights"
+        names.add(tuple(trunk.state_dict()))
+    assert len(names) == 1, "pooling has no weights"
     assert torch.allclose(found["avg+max"], found["avg"] + found["max"], rtol=1e-3, atol=1e-4)
     assert bool((found["gem"] <= found["max"] + 1e-4).all())
 
