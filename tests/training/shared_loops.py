@@ -14,7 +14,8 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import fairground as fg
 
-LOOPS = ("torch", "lightning", "accelerate")
+#: Lightning last: it takes the group of processes that is there
+LOOPS = ("torch", "accelerate", "lightning")
 N_PROCESSES = int(os.environ.get("WORLD_SIZE", "1"))
 
 
@@ -94,9 +95,10 @@ def _lightning(learner: Learner, loader: Any) -> None:
 
 
 if __name__ == "__main__":
-    weights = eight_steps(sys.argv[1])
-    if os.environ["RANK"] == "0":
-        save_file(weights, Path(sys.argv[2]))
+    for loop in LOOPS:
+        weights = eight_steps(loop)
+        if os.environ["RANK"] == "0":
+            save_file(weights, Path(sys.argv[1]) / loop)
     if dist.is_initialized():
         # A process must not end while the other speaks to it, nor its DistributedDataParallel outlive the group.
         dist.barrier()

@@ -13,11 +13,18 @@ from tests.training.shared_loops import LOOPS, eight_steps
 from tests.training.test_torchrun import torchrun
 
 
-@pytest.mark.parametrize("loop", LOOPS)
-def test_two_processes_learn_the_weights_of_one(loop: str, tmp_path: Path) -> None:
-    finished = torchrun("tests.training.shared_loops", loop, str(tmp_path / "weights"))
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the weights of all loops: two processes for all, because their start takes longest."""
+    folder = tmp_path_factory.mktemp("weights")
+    finished = torchrun("tests.training.shared_loops", str(folder))
     assert finished.returncode == 0, finished.stderr
-    together, alone = load_file(tmp_path / "weights"), eight_steps(loop)
+    return folder
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_two_processes_learn_the_weights_of_one(loop: str, weights: Path) -> None:
+    together, alone = load_file(weights / loop), eight_steps(loop)
     assert together.keys() == alone.keys()
     for name, weight in alone.items():
         torch.testing.assert_close(together[name], weight, rtol=1e-5, atol=1e-6)

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from fairground.errors import InputError
 from fairground.records.store import Store
 from fairground.spec import load_run, parse_overrides
-from fairground.training import convert_batch_norms, shard_slice
+from fairground.training import convert_batch_norms, joined, shard_slice
 from fairground.training.run import run
 from tests.patience import PATIENCE
 from tests.training.shared_steps import METHODS, twenty_steps
@@ -73,7 +73,12 @@ def test_a_run_on_cached_stages_is_stopped_resumed_and_stored_once_by_the_leader
     assert told["best_epoch"] == wanted["best_epoch"]
 
 
-def test_a_batch_that_cannot_be_shared_is_refused() -> None:
+def test_a_batch_that_cannot_be_shared_and_one_device_for_all_are_refused() -> None:
+    with (
+        pytest.raises(InputError, match=r"torchrun gives every process its own device: .*got 'cuda:1'"),
+        joined("cuda:1"),
+    ):
+        pass
     assert shard_slice(6, 1, 2) == slice(3, 6)
     with pytest.raises(InputError, match="a batch of 7 cannot be shared equally by 2 processes"):
         shard_slice(7, 0, 2)
