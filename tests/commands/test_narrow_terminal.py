@@ -6,39 +6,64 @@ import os
 import pty
 import re
 import struct
-import subprocess
 import sys
 import termios
+from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from tests.commands.quick_search import write_features
+from tests.commands.test_commands import fairground
 from tests.commands.test_study import STUDY
 from tests.datasets.pictures import class_folders
-from tests.patience import PATIENCE
 
-ROOT = Path(__file__).parents[2]
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-def lines_of(*words: str, cwd: Path, code: int = 0) -> list[str]:
-    """Return what a command prints into a pseudo-terminal of 80 columns, line by line as they stood."""
+@contextlib.contextmanager
+def terminal(cwd: Path) -> Iterator[list[bytes]]:
+    """Give this process a terminal of 80 columns and what it prints there; starting another takes seconds."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    unset = ("COLUMNS", "LINES", "FAIRGROUND_HOME")
-    environment = {name: value for name, value in os.environ.items() if name not in unset}
-    environment |= {"TERM": "xterm", "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
-    streams = dict.fromkeys(("stdin", "stdout", "stderr"), follower)
-    process = subprocess.Popen([sys.executable, "-m", "fairground", *words], cwd=cwd, env=environment, **streams)
-    os.close(follower)
-    found = b""
-    with contextlib.suppress(OSError):  # the other end was closed
-        while some := os.read(leader, 65536):
-            found += some
-    os.close(leader)
-    assert process.wait(PATIENCE) == code, found.decode(errors="replace")
-    text = _ESCAPES.sub("", found.decode(errors="replace"))
+    found: list[bytes] = []
+
+    def read() -> None:
+        with contextlib.suppress(OSError):  # the other end was closed
+            while some := os.read(leader, 65536):
+                found.append(some)
+
+    reader = Thread(target=read)
+    reader.start()
+    kept = [os.dup(number) for number in range(3)]
+    try:
+        for number in range(3):
+            os.dup2(follower, number)
+        os.close(follower)
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("COLUMNS", "LINES", "FAIRGROUND_HOME"):
+                patch.delenv(name, raising=False)
+            patch.setenv("TERM", "xterm")
+            patch.chdir(cwd)
+            for name, number in (("stdout", 1), ("__stdout__", 1), ("stderr", 2)):
+                patch.setattr(sys, name, os.fdopen(number, "w", buffering=1, closefd=False))
+            yield found
+    finally:
+        for number, before in enumerate(kept):
+            os.dup2(before, number)
+            os.close(before)
+        reader.join()
+        os.close(leader)
+
+
+def lines_of(*words: str, cwd: Path, code: int = 0) -> list[str]:
+    """Return what a command prints into a terminal, line by line as they stood."""
+    with terminal(cwd) as found:
+        ended = fairground(*words)
+    text = _ESCAPES.sub("", b"".join(found).decode(errors="replace"))
+    assert ended == code, text
+    assert text
     return [line for line in re.split(r"[\r\n]+", text) if line]
 
 
