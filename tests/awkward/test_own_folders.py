@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from fairground.commands.main import main
 from fairground.spec.settings import parse_overrides
-from tests.awkward import folders
-from tests.datasets.pictures import class_folders
+from tests.datasets.pictures import NASTY, class_folders, picture
 
+CLASSES = [f"class {number}" for number in range(10)]
 QUICK = ("trunk.widths=[4, 8]", "training.epochs=1", "training.batches_per_epoch=2", "training.batch_size=8")
 TRAIN = (*QUICK, "sampler.per_class=2", "head.embedding_dim=8")
 
@@ -58,7 +59,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from fairground.training.run import run
 
     place = tmp_path_factory.mktemp("model")
-    root = class_folders(place / "photos", folders.CLASSES, per_class=4)
+    root = class_folders(place / "photos", CLASSES, per_class=4)
     spec = load_run(overrides=parse_overrides(["data=folder", f"data.root={root}", *TRAIN]))
     record = run(spec, home=place / "home")
     Store(place / "home").append(record)
@@ -66,7 +67,39 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "model"
 
 
-FINE = {"names": folders.names, "modes": folders.modes}
+def corrupt(root: Path) -> Path:
+    """Three files that cannot be read, and one that is there twice."""
+    class_folders(root, CLASSES, per_class=4)
+    (root / "class 0" / "0.png").write_bytes(b"")
+    whole = (root / "class 1" / "1.png").read_bytes()
+    (root / "class 1" / "1.png").write_bytes(whole[: len(whole) // 2])
+    (root / "class 2" / "2.png").write_bytes(b"no picture")
+    (root / "class 3" / "again.png").write_bytes((root / "class 3" / "0.png").read_bytes())
+    return root
+
+
+def odd_names(root: Path) -> Path:
+    """Names that break careless programs."""
+    for number, name in enumerate((*NASTY, "new\nline", "=eq", "[brackets]")):
+        for image in range(4):
+            picture(root / name / f"{image} 'q' \"d\" 😀.png", 10 * number + image)
+    return root
+
+
+def odd_modes(root: Path) -> Path:
+    """Every kind of pixel a picture may have."""
+    class_folders(root, CLASSES, per_class=4)
+    for number in range(10):
+        place = root / f"class {number}"
+        for seed, (kind, suffix) in enumerate(
+            (("CMYK", "jpg"), ("P", "png"), ("RGBA", "png"), ("LA", "png"), ("1", "png"))
+        ):
+            picture(place / f"{kind}.{suffix}", 1000 + 10 * number + seed, mode=kind)
+        Image.fromarray(np.full((16, 20), number * 6000, np.uint16)).save(place / "deep.png")
+    return root
+
+
+FINE = {"names": odd_names, "modes": odd_modes}
 
 
 @pytest.mark.parametrize("kind", FINE)
@@ -86,7 +119,7 @@ def test_odd_names_and_odd_pixels_go_all_the_way(kind: str, model: Path, fairgro
 
 
 def test_classes_of_one_image_are_refused_before_training(fairground: Run, tmp_path: Path) -> None:
-    root = class_folders(tmp_path / "photos", folders.CLASSES, per_class=1)
+    root = class_folders(tmp_path / "photos", CLASSES, per_class=1)
     assert "no class has two images" in fairground("data", "check", root).out
     said = train(fairground, root, tmp_path / "home")
     assert said.code == 2
@@ -95,7 +128,7 @@ def test_classes_of_one_image_are_refused_before_training(fairground: Run, tmp_p
 
 
 def test_corrupt_files_are_all_named_or_left_out_when_asked(model: Path, fairground: Run, tmp_path: Path) -> None:
-    root = folders.corrupt(tmp_path / "photos")
+    root = corrupt(tmp_path / "photos")
     checked = fairground("data", "check", root)
     assert "unreadable: 3" in checked.out
     assert "exact duplicates: 2 images" in checked.out

@@ -1,94 +1,13 @@
-"""Losses published since 2020: values and gradients of the authors' codes, and what is true of each of them only."""
-
-import json
-from pathlib import Path
+"""Losses published since 2020: what is true of each of them only."""
 
 import pytest
 import torch
-from torch.nn.functional import normalize
 
-from fairground.contracts.loss import Loss
 from fairground.errors import InputError
 from fairground.heads import SelfDistilledHead
 from fairground.losses import self_distillation
 from tests.losses.fixtures import F8B, X, build, gradient_of, on_fixture
-
-FIELD = json.loads(Path(__file__).with_name("field_fixtures.json").read_text(encoding="utf-8"))
-
-
-def numbers(name):
-    return torch.tensor(FIELD[name], dtype=torch.float64)
-
-
-LABELS, LEVELS_OF_ROWS = torch.tensor(FIELD["labels"]), torch.tensor(FIELD["hierarchy_labels"])
-FINE = LEVELS_OF_ROWS[:, 0]
-LEVELS = torch.stack([LEVELS_OF_ROWS[c == FINE][0] for c in range(int(FINE.max()) + 1)])
-
-
-class Difference(Loss):
-    """What a weight adds to a loss."""
-
-    def __init__(self, name, setting, **settings):
-        super().__init__()
-        self.more, self.less = (build(name, **settings, **{setting: weight}) for weight in (1.0, 0.0))
-
-    def formula(self, *inputs, generator):
-        return self.more(*inputs) - self.less(*inputs)
-
-
-class Relations(Loss):
-    """The divergence from the cosines of a fixed teacher."""
-
-    def formula(self, embeddings, *_, generator):
-        return self_distillation.relation_divergence(embeddings, numbers("Z"), 1.0)
-
-
-def hist(**settings):
-    loss = build("hist", embedding_dim=8, **settings).double()
-    loss.means.data.copy_(numbers("W"))
-    loss.log_variances.data.zero_()
-    return loss
-
-
-BOTH = {"query_in_ranking": True}
-CASES = {
-    "hap_loss": (lambda: build("hierarchical_ap", levels=LEVELS, **BOTH), FINE),
-    "roadmap_supap_general": (lambda: build("hierarchical_ap", **BOTH), LABELS),
-    "roadmap_calibration": (lambda: Difference("hierarchical_ap", "calibration_weight", **BOTH), LABELS),
-    "spherical_pairwise_ce": (lambda: build("pairwise_cross_entropy", reduction="sum"), LABELS),
-    "hyperbolic_pairwise_ce": (
-        lambda: build("pairwise_cross_entropy", distance="poincare", temperature=0.2, reduction="sum"),
-        LABELS,
-    ),
-    "s2sd_relation_kl": (Relations, LABELS),
-    "hist_distribution_part": (lambda: hist(hypergraph_weight=0.0), LABELS),
-}
-
-
-@pytest.mark.parametrize("batch", ["X", "XC"])
-@pytest.mark.parametrize("case", CASES)
-def test_value_and_gradient_are_those_of_the_authors_code(case, batch):
-    loss, labels = CASES[case]
-    value, gradient = gradient_of(loss(), numbers(batch), labels)
-    stored = FIELD["cases"][case][batch]
-    assert value == pytest.approx(stored["value"], abs=1e-9)
-    torch.testing.assert_close(gradient, torch.tensor(stored["gradient"], dtype=torch.float64), rtol=0, atol=1e-9)
-
-
-def test_relevances_are_those_of_the_authors_code():
-    stored = FIELD["cases"]["hap_relevances"]
-    shared = (LEVELS_OF_ROWS.unsqueeze(1) == LEVELS_OF_ROWS).sum(2)
-    assert shared.tolist() == stored["level_matrix"]
-    everyone = torch.ones_like(shared, dtype=torch.bool)
-    found = build("hierarchical_ap").relevances(shared, everyone, 3, torch.float64)
-    # That code divides levels by 2 where there are 3, which cancels in the loss.
-    torch.testing.assert_close(1.5 * found, torch.tensor(stored["value"], dtype=torch.float64), rtol=0, atol=1e-7)
-
-
-def test_memberships_are_those_of_the_authors_code():
-    loss = hist()
-    found = loss.memberships(loss.squared_distances(normalize(numbers("X"))), LABELS)
-    torch.testing.assert_close(found, torch.tensor(FIELD["cases"]["hist_H"]["value"], dtype=torch.float64))
+from tests.losses.test_field_values import FINE, LEVELS, numbers
 
 
 def test_without_variances_and_hypergraph_hist_is_a_normalised_softmax():

@@ -2,18 +2,26 @@
 
 import math
 import random
+from functools import partial
 from pathlib import Path
 
 import pytest
+import torch
 from studies.results.arithmetic import median_gap, rank_correlation, seeds_to_separate, spread_of
 from studies.results.build import pages_of
 from studies.results.claims import c01_saturation, c02_structure, c12_selection_on_test
 from studies.results.claims.c13_single_seeds import wrong_winner
+from studies.results.export import export
 from studies.results.findings import with_findings
 from studies.results.records import ExportedRun, read_runs, write_runs
 from studies.results.select import finals
 
 from fairground.comparison.compare_values import compare_values
+from fairground.losses import ContrastiveLoss, MarginLoss, TripletLoss
+from fairground.miners.distance_weighted import DistanceWeightedMiner
+from fairground.spec import load_study, parse_overrides
+from fairground.studies.executors.executor import executor_named
+from fairground.studies.run_study import run_study
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -148,3 +156,47 @@ def test_parts_of_variance_and_seeds_needed() -> None:
 def test_the_findings_of_the_readme_are_those_of_the_records() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert with_findings(readme, pages_of(RESULTS / "records")) == readme, "run `make results`"
+
+
+def test_where_every_tuple_is_active_three_losses_have_one_gradient() -> None:
+    generator = torch.Generator().manual_seed(0)
+    points = torch.randn(64, 16, generator=generator, dtype=torch.float64)
+    labels = torch.arange(64) // 4
+    triplets = DistanceWeightedMiner()(points, labels, generator=generator)
+    losses = (
+        ContrastiveLoss(positive_margin=0.0, negative_margin=2.0),
+        MarginLoss(beta=1.0, margin=2.0, learn_beta=False),
+        TripletLoss(margin=2.0),
+    )
+    directions = []
+    for loss in losses:
+        leaf = points.clone().requires_grad_()
+        (gradient,) = torch.autograd.grad(loss(leaf, labels, triplets), leaf)
+        directions.append(gradient / gradient.norm())
+    for other in directions[1:]:
+        torch.testing.assert_close(other, directions[0], rtol=0, atol=1e-12)
+
+
+JOBS = "tests.studies.jobs"
+
+
+def test_runs_come_out_as_they_went_in_and_again_after_more_repeats(tmp_path: Path) -> None:
+    home, out = tmp_path / "my_study", tmp_path / "records"
+    spawn = partial(executor_named, "inline", workers=1)
+    words = ["search.pruning=none", "folds.n=1", "folds.split="]
+    for repeats in (1, 2):
+        study = load_study("tiny", changes=parse_overrides([f"repeats={repeats}", *words]))
+        results = run_study(study, home=home, spawn=spawn, run_job=f"{JOBS}:quadratic", join_job=f"{JOBS}:join")
+        n_runs = export(home, out)
+    found = read_runs(out, "my_study")
+    assert len(found) == n_runs
+    for result in results:
+        mine = [run for run in found if run.method == result.job.method.label]
+        finals = {run.run: run for run in mine if run.kind == "final"}
+        assert set(finals) == {record.name for record in result.runs}
+        assert len(mine) - len(finals) == sum(trial.state != "failed" for trial in result.trials)
+        for record in result.runs:
+            assert abs(finals[record.name].scores["test", "map@r"] - record.score("map@r")) < 1e-6
+            assert finals[record.name].seed == record.spec["seed"]
+            assert finals[record.name].settings["loss.name"] == record.spec["loss"]["name"]
+    assert {run.data for run in found} == {study.data[0].label}

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairground.contracts.dataset import ImageTable
 from fairground.errors import DataError, InputError
+from fairground.loading.image_dataset import ImagesInMemory
 from fairground.splits import (
     ClassFoldsSplit,
     ClosedSetSplit,
@@ -15,7 +17,6 @@ from fairground.splits import (
     RandomHalvesSplit,
     RothValidationSplit,
 )
-from tests.splits.tables import classes_of, table_of
 
 
 def test_folds_are_blocks_of_classes_in_order():
@@ -286,3 +287,22 @@ def test_refusals_of_mlrcs_folds():
         MlrcFoldsSplit(n_folds=1)
     with pytest.raises(DataError, match=r"mlrc_folds.n_folds = 4 needs 8 classes or more; there are 7"):
         MlrcFoldsSplit().parts(table_of(np.arange(7)))
+
+
+def table_of(labels, *, official_test=None, listed_parts=None, super_labels=None, identifiers=None):
+    """Return a table with these labels, whose images are all black."""
+    labels = np.asarray(labels)
+    return ImageTable(
+        images=ImagesInMemory(np.zeros((len(labels), 1, 2, 2), np.uint8)),
+        labels=labels,
+        class_names=tuple(f"name-{label}" for label in range(labels.max() + 1)),
+        official_test=None if official_test is None else np.asarray(official_test),
+        listed_parts=None if listed_parts is None else np.asarray(listed_parts, dtype="<U10"),
+        super_labels=None if super_labels is None else np.asarray(super_labels),
+        identifiers=identifiers,
+    )
+
+
+def classes_of(table, rows):
+    """Return the classes of some rows, sorted."""
+    return sorted(set(table.labels[rows].tolist()))
