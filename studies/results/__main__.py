@@ -6,13 +6,15 @@ With a FOLDER the pages go there, and the README is left alone.
 import sys
 from pathlib import Path
 
-from studies.results.build import build, pages_of
+from studies.results.build import build
 from studies.results.findings import write_findings
 
 RECORDS = Path("docs/results/records")
 
 if __name__ == "__main__":
-    for written in build(RECORDS, Path(sys.argv[1] if len(sys.argv) > 1 else "docs/results")):
-        print(written)
+    out = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/results")
+    pages = build(RECORDS, out)
+    for name in ("README", *(page.name for page in pages)):
+        print(out / f"{name}.md")
     if len(sys.argv) == 1:
-        write_findings(Path("README.md"), pages_of(RECORDS))
+        write_findings(Path("README.md"), pages)

@@ -62,15 +62,14 @@ def pages_of(records: Path) -> list[Page]:
     return [page for page in found if page is not None]
 
 
-def build(records: Path, out: Path) -> list[Path]:
-    """Write every page and the first one; return their files."""
+def build(records: Path, out: Path) -> list[Page]:
+    """Write every page and the first one; return those of claims."""
     pages = pages_of(records)
     out.mkdir(parents=True, exist_ok=True)
     for page in pages:
         page.write(out)
-    first = out / "README.md"
-    first.write_text(front_page(pages, all_runs(records)), encoding="utf-8")
-    return [first, *(out / f"{page.name}.md" for page in pages)]
+    (out / "README.md").write_text(front_page(pages, all_runs(records)), encoding="utf-8")
+    return pages
 
 
 def all_runs(records: Path) -> list[ExportedRun]:

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 from studies.results.arithmetic import median_gap, rank_correlation, seeds_to_separate, spread_of
-from studies.results.build import pages_of
 from studies.results.claims import c01_saturation, c02_structure, c12_selection_on_test
 from studies.results.claims.c13_single_seeds import wrong_winner
 from studies.results.export import export
-from studies.results.findings import with_findings
 from studies.results.records import ExportedRun, read_runs, write_runs
 from studies.results.select import finals
 
@@ -22,9 +20,6 @@ from fairground.miners.distance_weighted import DistanceWeightedMiner
 from fairground.spec import load_study, parse_overrides
 from fairground.studies.executors.executor import executor_named
 from fairground.studies.run_study import run_study
-
-ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "docs" / "results"
 
 
 def exported(method: str, seed: int, value: float, *, best_test: float = 0.0, **more: object) -> ExportedRun:
@@ -151,11 +146,6 @@ def test_parts_of_variance_and_seeds_needed() -> None:
     import numpy as np
 
     assert rank_correlation(np.arange(9.0), np.arange(9.0) ** 3).value == pytest.approx(1)
-
-
-def test_the_findings_of_the_readme_are_those_of_the_records() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert with_findings(readme, pages_of(RESULTS / "records")) == readme, "run `make results`"
 
 
 def test_where_every_tuple_is_active_three_losses_have_one_gradient() -> None:
