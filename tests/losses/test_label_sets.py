@@ -46,6 +46,8 @@ def test_sets_of_one_label_are_labels(name, labels):
         ("nt_xent", {"temperature": 0.3}),
         ("sup_con", {"temperature": 0.3}),
         ("multi_similarity", {"alpha": 3.0, "beta": 7.0, "base": 0.4}),
+        ("sigmoid_pairs", {"scale": 5.0, "bias": -2.0}),
+        ("sigmoid_pairs", {"scale": 10.0, "balanced": True}),
     ],
 )
 def test_losses_on_sets_agree_with_their_loops(name, settings):

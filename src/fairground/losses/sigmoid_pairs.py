@@ -17,7 +17,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, as_pairs
-from fairground.functional import normalize, pair_weights, rows_of, softplus, sum_over_rows
+from fairground.functional import normalize, pair_masks, pair_weights, rows_of, softplus, sum_over_rows
 
 
 class SigmoidPairsLoss(Loss):
@@ -25,6 +25,7 @@ class SigmoidPairsLoss(Loss):
 
     accepts = (Pairs, Triplets)
     is_learnable = True
+    takes_label_sets = True
     tunable = {"scale": LogReal(low=1.0, high=100.0)}
     bounds = {"scale": "(0, inf)"}
 
@@ -51,9 +52,9 @@ class SigmoidPairsLoss(Loss):
 def _log_odds(labels: Tensor, tuples: Tuples | None, dtype: torch.dtype) -> Tensor:
     """Return the log of how many positive pairs there are for each negative one; no pair of a kind counts as one."""
     if tuples is None:
-        ordered = labels.sort().values
-        same = (torch.searchsorted(ordered, ordered, right=True) - torch.searchsorted(ordered, ordered)).sum()
-        n_positives, n_negatives = same - len(labels), len(labels) ** 2 - same
+        n = len(labels)
+        n_positives = sum_over_rows(lambda rows: pair_masks(labels, rows).positive.sum(), n, n)
+        n_negatives = n * (n - 1) - n_positives
     else:
         pairs = as_pairs(tuples)
         n_positives, n_negatives = (labels.new_tensor(some.numel()) for some in (pairs.positive, pairs.negative))
