@@ -5,7 +5,7 @@ machine the plain loop of `benchmarks.plain_loop`, each with half of the cores, 
 beside the frozen network, within-class whitening and PLDA. Nothing is left out, bad rows neither.
 
 FAIRGROUND_BENCH_DATA lists what to try, "label=path:time" separated by spaces; `benchmarks.recommend_folders` lays
-folders out. Everything is kept in FAIRGROUND_BENCH_HOME (default: build/bench-recommend): a try that is over is only
+folders out. Each part of a try is kept in FAIRGROUND_BENCH_HOME (default: build/bench-recommend): what is over is only
 read. Rows that are on the page already stay there, unless the same folder was tried in the same time again: a table of
 hours can be made in parts. All cells of a row are from one run. With FAIRGROUND_BENCH_CLOCK=cpu the time of both is
 processor time of one core, as on a machine that does nothing else; on a busy machine that is the only time that is the
@@ -18,7 +18,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +89,7 @@ def _row(found: dict[str, Any]) -> list[str]:
         str(theirs["steps"]),
         f"**{_cell(ours['test'][ours['chosen']])}**",
         str(ours["steps"]),
-        f"{found['wall']:.0f} s",
+        f"{ours['seconds']:.0f} s",
         ours["title"],
     ]
 
@@ -115,34 +115,33 @@ def _numbers(cell: str) -> list[float]:
 
 
 def _try(label: str, path: str, limit: str) -> dict[str, Any]:
-    """Return what both ended with, and how long the command took from its start to its end."""
-    kept = HOME / f"{label}-{limit}.json"
-    if kept.is_file():
-        return json.loads(kept.read_text())  # type: ignore[no-any-return]
-    HOME.mkdir(parents=True, exist_ok=True)
-    closed = HOME / f"{label}-closed.json"
-    if not closed.is_file():
-        closed.write_text(subprocess.check_output([sys.executable, "-m", "benchmarks.plain_loop", path], text=True))
+    """Return what both ended with; each part is kept."""
     cores = sorted(os.sched_getaffinity(0))
     half = len(cores) // 2
-    environment = {**os.environ, "OMP_NUM_THREADS": str(half), "FAIRGROUND_CACHE": str(HOME / f"{label}-{limit}-cache")}
-    home = str(HOME / f"{label}-{limit}")
-    ours = ["-c", OURS, "recommend", path, "--time", limit, "--home", home, "--json"]
-    theirs = ["-m", "benchmarks.plain_loop", path, str(seconds_of(limit))]
-    begun = time.monotonic()
-    loop, answer = (
-        subprocess.Popen(
-            ["taskset", "-c", ",".join(map(str, some)), sys.executable, *words],
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
-        for words, some in ((theirs, cores[half:]), (ours, cores[:half]))
-    )
-    result = json.loads(answer.communicate()[0])
-    wall = result["seconds"] if IS_PROCESSOR_TIME else time.monotonic() - begun
-    found = {"label": label, "limit": limit, "wall": wall, "recommend": result}
-    found["plain"] = json.loads(loop.communicate()[0]) | json.loads(closed.read_text())
-    kept.write_text(json.dumps(found))
-    print(f"{label}, {limit}: {found['recommend']['title']} in {wall:.0f} s", file=sys.stderr)
-    return found
+    home = HOME / f"{label}-{limit}"
+    environment = {**os.environ, "OMP_NUM_THREADS": str(half), "FAIRGROUND_CACHE": f"{home}-cache"}
+
+    def begun(name: str, some: list[int], *words: str) -> Callable[[], dict[str, Any]]:
+        kept, begin = HOME / f"{name}.json", time.monotonic()
+        if kept.is_file():
+            return lambda: json.loads(kept.read_text())  # type: ignore[no-any-return]
+        pinned = ["taskset", "-c", ",".join(map(str, some)), sys.executable, *words]
+        process = subprocess.Popen(pinned, stdout=subprocess.PIPE, text=True, env=environment)
+
+        def ended() -> dict[str, Any]:
+            found = json.loads(process.communicate()[0])
+            if not IS_PROCESSOR_TIME:  # from its start to its end
+                found["seconds"] = time.monotonic() - begin
+            kept.write_text(json.dumps(found))
+            return found
+
+        return ended
+
+    HOME.mkdir(parents=True, exist_ok=True)
+    loop = ("-m", "benchmarks.plain_loop", path)
+    ours = ("-c", OURS, "recommend", path, "--time", limit, "--home", str(home), "--json")
+    closed = begun(f"{label}-closed", cores, *loop)()
+    plain = begun(f"{label}-{limit}-plain", cores[half:], *loop, str(seconds_of(limit)))
+    found = begun(f"{label}-{limit}-recommend", cores[:half], *ours)()
+    print(f"{label}, {limit}: {found['title']}", file=sys.stderr)
+    return {"label": label, "limit": limit, "recommend": found, "plain": plain() | closed}

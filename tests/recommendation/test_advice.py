@@ -93,6 +93,28 @@ def test_what_was_found_is_told(gain, test, sentence) -> None:
     assert any(re.match(sentence, one) for one in said), said
 
 
+def test_of_two_metrics_without_a_verdict_the_open_one_is_shown() -> None:
+    search = searched(0.0)
+    for method, more in ((FROZEN, 0.0), (TUNED, np.linspace(-0.3, 0.5, 12))):
+        values = {metric: (EASY + more * (metric == "map@r")).tolist() for metric in search.request.metrics}
+        search.known.add(method.label, 0, Measurement(method.training, method.steps, range(12), values))
+    found = decide(search, FROZEN)
+    assert (found.chosen, found.metric) == (TUNED, "map@r")
+    pair = found.pair(TUNED)
+    assert pair is not None
+    assert pair.verdict == "unsettled"
+
+
+def test_a_closed_form_that_is_worse_was_measured_too() -> None:
+    search, worse = searched(-0.1), Method(name="frozen network with PLDA", network=NETWORK, head="PLDA")
+    del search.entered[TUNED.label]
+    values = {metric: (EASY - 0.1).tolist() for metric in search.request.metrics}
+    search.entered[worse.label] = worse
+    search.known.add(worse.label, 0, Measurement(worse.training, 0, range(12), values))
+    said = advice_of(decide(search, FROZEN), SEALED, search, elapsed=60.0)
+    assert said[0] == "Use the frozen network as it is: nothing that was tried is better by more than the noise."
+
+
 def test_few_classes_are_warned_of_and_nothing_measured_is_told() -> None:
     said = advice_of(decided(0.06), SEALED, searched(0.06, n_classes=5), elapsed=60.0)
     assert "Only 5 classes can validate, 2 at a time" in said[2]

@@ -75,7 +75,7 @@ def test_training_that_helps_is_handed_over_and_the_test_classes_agree(tmp_path)
 
 
 def test_a_network_is_trained_on_all_seen_classes_at_least_as_long_and_made_again(photos, tmp_path, monkeypatch):
-    monkeypatch.setattr("fairground.recommendation.search.Search.chosen", lambda self: self.best(["network"]))
+    monkeypatch.setattr("fairground.recommendation.search.Search.chosen", lambda self: self.best("network"))
     progress = progress_of(20.0, tick=0.1)
     found, folder = recommended(request_of(photos), tmp_path, progress)
     assert found["title"].startswith("fine-tuned last stages (")
@@ -118,9 +118,17 @@ def test_gray_images_have_a_small_network_from_scratch_among_their_candidates(ph
     assert [one.network.is_new for one in tried[:4]] == [False, True, True, False]
 
 
-def test_a_small_network_is_never_handed_over_untrained(photos, tmp_path):
-    found, _ = recommended(request_of(photos, protocol="laptop"), tmp_path, progress_of(0.05))
+@pytest.mark.parametrize("tick", [0.02, 5.0])
+def test_without_time_a_pretrained_network_is_handed_over_and_what_it_is_compared_with_is_measured(
+    photos, tmp_path, tick
+):
+    found, folder = recommended(request_of(photos, protocol="laptop"), tmp_path, progress_of(0.05, tick=tick))
     assert found["title"].startswith("frozen network")
+    measured = [json.loads(line) for line in (folder.path / "measurements.jsonl").read_text().splitlines()]
+    labels = [one["method"].rpartition(", ")[2] for one in measured]
+    assert labels == 2 * [labels[0]] + 2 * ["PLDA 0.7/2"]
+    assert labels[0].startswith(networks.FIRST)
+    assert not any("no time to measure" in sentence for sentence in found["advice"])
 
 
 def test_a_training_that_diverges_in_the_end_is_replaced_by_the_best_closed_form(tmp_path, monkeypatch):
@@ -131,7 +139,7 @@ def test_a_training_that_diverges_in_the_end_is_replaced_by_the_best_closed_form
 
     trained = Recommendation._train_on_all
     monkeypatch.setattr(Recommendation, "_train_on_all", diverged)
-    monkeypatch.setattr("fairground.recommendation.search.Search.chosen", lambda self: self.best(["head"]))
+    monkeypatch.setattr("fairground.recommendation.search.Search.chosen", lambda self: self.best("head"))
     progress = progress_of(12.0)
     found, _ = recommended_of_features(tmp_path, progress, n_noise=2, spread=0.8)
     assert found["title"].startswith("raw features")

@@ -104,7 +104,7 @@ def test_a_method_on_more_folds_is_preferred_to_one_on_fewer():
     lucky = Method(name="lucky", network=FEATURES)
     found.entered[lucky.label] = lucky
     found.known.add(lucky.label, 0, Measurement("lucky", 0, range(4), dict.fromkeys(("recall@1", "map@r"), [0.9] * 4)))
-    assert found.best(["nothing"]).label == CLOSED.label
+    assert found.best("nothing").label == CLOSED.label
 
 
 def test_closed_forms_are_measured_on_all_folds_and_heads_at_doubling_marks(tmp_path):

@@ -24,6 +24,8 @@ from fairground.reporting.headings_and_units import duration, heading, show, uni
 
 #: a comparison needs no more units than this; more classes are grouped
 MOST_UNITS = 24
+#: a difference that does not matter: the default, half the deviation between runs, is ten points between classes
+MARGIN = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,8 +102,7 @@ def decide(search: Search | None, frozen: Method) -> Decision:
         return Decision(metric="map@r", chosen=frozen, methods=(frozen,))
     request, known, chosen = search.request, search.known, search.chosen()
     frozen = next(iter(search.entered.values()))
-    others = [one for kind in ("nothing", "head", "network") if (one := search.best([kind])) and one is not frozen]
-    methods = list({one.label: one for one in (frozen, *others, chosen)}.values())
+    methods = list({one.label: one for one in (frozen, *search.best_of_each(), chosen)}.values())
     folds = sorted(set.intersection(*({*known.folds(one.label)} for one in methods)))
     by_class = {
         metric: {one.label: known.by_class(one.label, metric, folds) for one in methods} for metric in request.metrics
@@ -120,10 +121,11 @@ def decide(search: Search | None, frozen: Method) -> Decision:
     by_metric = []
     for metric in request.deciding:
         units = {label: _units(list(of.values())) for label, of in by_class[metric].items()}
-        comparison = compare_values(units, level=1 - (1 - LEVEL) / len(request.deciding))
+        comparison = compare_values(units, level=1 - (1 - LEVEL) / len(request.deciding), margin=MARGIN)
         by_metric.append(replace(found, metric=metric, comparison=comparison))
-    shown = (one for one in by_metric if (pair := one.pair(chosen)) and pair.verdict == "better")
-    return next(shown, by_metric[0])
+    # The first that shows a difference; of the others, what is open says more than what is equal.
+    says = ("better", "unsettled", "equivalent")
+    return min(by_metric, key=lambda one: says.index(pair.verdict) if (pair := one.pair(chosen)) else 0)
 
 
 def compared(found: Mapping[str, Evaluation], decision: Decision) -> Pair | None:
@@ -133,7 +135,7 @@ def compared(found: Mapping[str, Evaluation], decision: Decision) -> Pair | None
     if not others:
         return None
     units = {one: _units(np.nan_to_num(found[one].per_class[decision.metric])) for one in (frozen, others[0])}
-    return next(iter(compare_values(units).pairs), None)
+    return next(iter(compare_values(units, margin=MARGIN).pairs), None)
 
 
 def advice_of(found: Decision, test: UnsealedScores, search: Search | None, *, elapsed: float) -> list[str]:
@@ -188,8 +190,8 @@ def bars_of(found: Decision, test: UnsealedScores, metric: str) -> list[Bar]:
 
 def verdicts_of(found: Decision) -> list[str]:
     """Return the verdict on every method against the frozen network."""
-    pairs = ((method, found.pair(method)) for method in found.methods[1:])
-    return [f"{_capital(method.title)}: {verdict_words(pair, found)}." for method, pair in pairs if pair]
+    told = ((one.title, verdict_words(pair, found)) for one in found.methods if (pair := found.pair(one)))
+    return [f"{title[:1].upper()}{title[1:]}: {words}." for title, words in told]
 
 
 def verdict_words(pair: Pair, found: Decision) -> str:
@@ -214,10 +216,6 @@ def _units(values: Sequence[float] | np.ndarray) -> dict[int, float]:
     return {number: float(np.mean(np.asarray(values)[group])) for number, group in enumerate(groups)}
 
 
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
-
-
 def _what_to_take(found: Decision, test: UnsealedScores) -> str:
     """Say it so that it can be passed on: how many searches find the right class first."""
     chosen, frozen = found.chosen, found.frozen
@@ -228,7 +226,7 @@ def _what_to_take(found: Decision, test: UnsealedScores) -> str:
     hits = {label: f"{100 * scores['recall@1']:.1f} %" for label, scores in test.scores.items()}
     if found.is_frozen:
         because = "nothing that was tried is better by more than the noise"
-        if found.comparison is None:
+        if found.n_tried < 2:
             because = "there was no time to measure anything else"
         known = f" On {where}, {hits[frozen.label]} {first}." if hits else ""
         return f"Use {as_is}: {because}.{known}"

@@ -82,6 +82,6 @@ def choose_network(
     close = [one for one in networks if one.name in cost and found.get(one.name, 0.0) >= best - CLOSE]
     chosen = min(close, key=lambda one: cost[one.name])
     listed = ", ".join(f"{name} {100 * score:.1f}" for name, score in found.items())
-    how = f"mean of {' and '.join(request.deciding)} of frozen features on a sample, in per cent"
-    say(f"The network is {chosen.name} ({how}: {listed}).")
+    how = f"mean of {' and '.join(request.deciding)} of frozen features on a sample, in per cent: {listed}"
+    say(f"The network is {chosen.name} ({how if found else 'the fastest: all are slow for the time'}).")
     return chosen

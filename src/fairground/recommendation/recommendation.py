@@ -97,11 +97,7 @@ class Recommendation:
         name = method.network.name
         if name not in self.benches:
             store, folder = Store(self.folder.root), self.folder.name
-            run = (
-                replace(method, overrides=self.frozen.overrides, trains="nothing")
-                .spec(self.request.base, self.request.seed)
-                .run
-            )
+            run = self.request.frozen(method.network).spec(self.request.base, self.request.seed).run
             witness = lambda what: store.note_event(OPENED, folder, what)  # noqa: E731
             self.benches[name] = Workbench(run, witness=witness, device=self.device)
         return self.benches[name]
@@ -156,7 +152,7 @@ class Recommendation:
             n_late = len(bench.cache.missing("plain", bench.seen))
             n_bad = len(bench.seen) - n - n_late
             how = f" at {progress.speed:.0f} images/s" if progress.speed else ""
-            bad = f" {n_bad} cannot be read and are left out (`fairground data check` names them)." if n_bad else ""
+            bad = f" {n_bad} cannot be read (`fairground data check` says why)." if n_bad else ""
             late = f" There was no time for {n_late} more; a longer --time embeds them." if n_late else ""
             kept = f"{size(n * bench.cache.row_bytes)} of features are in {bench.cache.folder}"
             progress.say(f"{n} images embedded{how}; {kept}.{bad}{late}")
@@ -201,7 +197,7 @@ class Recommendation:
         if method.trains == "network" and not method.is_on_maps:
             # The test images go through all stages for the frozen network, and through all for this one.
             self.budget.kept *= 2 / TEST_PASSES
-        rows = np.sort(self.rows) if len(self.rows) else np.sort(bench.seen)
+        rows = np.sort(self.rows if len(self.rows) else bench.seen)
         self.progress.news(f"training the model to hand over: {method.title}")
         with torch_threads(_threads(spec)):
             training = Adaptation(bench, spec, rows)

@@ -136,10 +136,10 @@ def make_request(
     require(protocol is None or protocol in kinds, refusal)
     for key in COMPARED:
         require(key not in overrides, f"recommend compares methods, so {key} cannot be set for all of them")
-    side, is_gray, what = 0, False, f"Ready-made features of {images.channels} numbers."
+    side, is_gray, noun, what = 0, False, "items", f"Ready-made features of {images.channels} numbers."
     if images.is_picture:
         side, is_gray = _side_and_gray(images)
-        what = f"Images of about {side} pixels."
+        noun, what = "images", f"Their shorter side is about {side} pixels."
     request = Request(
         title=f"Which method for {label}?",
         base={**data, **({} if "split" in overrides else split), **overrides},
@@ -148,7 +148,7 @@ def make_request(
         protocol=protocol or "",
         shorter_side=side,
         is_drawn=is_gray or 0 < side <= SMALL_SIDE,
-        sentences=(f"{len(table.labels)} items of {np.count_nonzero(counts)} classes. {how_split}", what),
+        sentences=(f"{len(table.labels)} {noun} of {np.count_nonzero(counts)} classes. {how_split}", what),
     )
     trunk = {key: value for key, value in overrides.items() if key.partition(".")[0] == "trunk"}
     if not trunk or not images.is_picture:

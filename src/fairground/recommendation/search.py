@@ -15,7 +15,6 @@ Nothing here opens the test split, and no method is measured twice on a fold.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -35,7 +34,8 @@ from fairground.recommendation.methods import (
 )
 from fairground.recommendation.recommendation_folder import Measurement, Measurements
 from fairground.recommendation.request import Request
-from fairground.recommendation.time_budget import SHARES, Budget, Phase, TimeUpError
+from fairground.recommendation.time_budget import SHARES, Budget, Phase
+from fairground.spec import Trains
 from fairground.training import torch_threads, view_of_rows
 from fairground.training.adaptation import MOST_FITTED, Adaptation, Workbench
 
@@ -50,6 +50,8 @@ PATIENCE = 2
 #: of the time to try trainings, what one may take: the next ones are to have some
 MOST_OF_TRY = 0.6
 MOST_FOLDS = 12
+#: what methods train, the simplest first
+KINDS: tuple[Trains, ...] = ("nothing", "head", "network")
 #: standard errors by which a method has to be better than a simpler one
 ENOUGH_ERRORS = 0.5
 #: how much faster the last stages are on cached maps than the network on images, forward and backward
@@ -86,27 +88,22 @@ class Search:
         """
         bench, rows = self.bench_of(frozen), self.folds.least_training_rows
         width = bench.trunk.n_features
-        with suppress(TimeUpError):
-            for place, method in enumerate(closed_forms(frozen, width, rows)):
-                for fold in range(self.folds.n_folds):
-                    if place > 1 and (method.label, fold) not in self.known:
-                        self.budget.check("closed")
+        for place, method in enumerate(closed_forms(frozen, width, rows)):
+            for fold in range(self.folds.n_folds):
+                if place < 2 or (method.label, fold) in self.known or self.budget.left("closed") > 0:
                     self._measure_closed(method, fold)
-        heads = trained_heads(self.best(["nothing"]) or frozen, width, rows)
+        methods = [*portfolio, *trained_heads(self.best("nothing") or frozen, width, rows)]
         # What earlier sessions measured counts, however short this one is.
-        for method in [*portfolio, *heads]:
+        for method in methods:
             self._enter_known(method)
         # Photographs have the network to train; without one, heads are all there is.
-        with suppress(TimeUpError):
-            for method in [*portfolio, *heads]:
-                self.budget.check("try")
-                if not self._fits(method):
-                    continue
-                share = self.budget.left("try") * (MOST_OF_TRY if method.trains == "network" else 1.0)
-                self._train(method, 0, self.budget.used() + share)
-        with suppress(TimeUpError):
-            for fold in range(1, MOST_FOLDS):
-                self._confirm(fold)
+        for method in methods:
+            if (left := self.budget.left("try")) > 0 and self._fits(method):
+                share = MOST_OF_TRY if method.trains == "network" else 1.0
+                self._train(method, 0, self.budget.used() + share * left)
+        for fold in range(1, MOST_FOLDS):
+            if not self._confirm(fold):
+                break
         if portfolio and self.chosen().trains == "nothing":
             self._go_on(portfolio)
 
@@ -127,39 +124,38 @@ class Search:
         n = len(values)
         return (float(values.mean()), float(values.std(ddof=1) / np.sqrt(n))) if n > 1 else (0.0, float("inf"))
 
-    def best(self, kinds: Sequence[str]) -> Method | None:
-        """Return the best method of some kinds; of those on several folds, where there are any."""
-        some = [one for one in self.entered.values() if one.trains in kinds and self.known.folds(one.label)]
-        most = max((len(self.known.folds(one.label)) for one in some), default=0)
-        return max((one for one in some if len(self.known.folds(one.label)) == most), key=self.rank, default=None)
+    def best(self, kind: str) -> Method | None:
+        """Return the best method of a kind; of those on several folds, where there are any."""
+        some = [one for one in self.entered.values() if one.trains == kind and self.known.folds(one.label)]
+        return max(some, key=lambda one: (len(self.known.folds(one.label)), self.rank(one)), default=None)
+
+    def best_of_each(self) -> list[Method]:
+        """Return the best method of each kind that was measured, the simplest first."""
+        return [found for kind in KINDS if (found := self.best(kind))]
+
+    def is_better(self, a: Method, b: Method) -> bool:
+        mean, error = self.difference(a, b)
+        return mean > ENOUGH_ERRORS * error
 
     def chosen(self) -> Method:
-        found = next(iter(self.entered.values()))
-        for kind in ("nothing", "head", "network"):
-            challenger = self.best([kind])
-            if challenger is not None and challenger is not found:
-                mean, error = self.difference(challenger, found)
-                if mean > ENOUGH_ERRORS * error:
-                    found = challenger
-        return self._as_good(found) if found.trains == "network" else found
+        """Return what replaced everything simpler; of a training the longest form that is about as good.
 
-    def _as_good(self, best: Method) -> Method:
-        """Return the longest form of a training that is about as good, with a discriminant if possible.
-
-        It will be trained on more classes, and searched among more.
+        It will be trained on more classes, and searched among more, so a discriminant is preferred too.
         """
-        folds = self.known.folds(best.label)
-        same = [one for one in self.entered.values() if one.training == best.training and one.trains == "network"]
-        close = []
-        for one in same:
-            mean, error = self.difference(best, one)
-            if self.known.folds(one.label) == folds and mean <= ENOUGH_ERRORS * error:
-                close.append(one)
-        return max([best, *close], key=lambda one: (one.steps, bool(one.head), -one.published))
+        found = next(iter(self.entered.values()))
+        for challenger in self.best_of_each():
+            if self.is_better(challenger, found):
+                found = challenger
+        if found.trains != "network":
+            return found
+        folds = self.known.folds(found.label)
+        same = (one for one in self.entered.values() if (one.training, one.trains) == (found.training, found.trains))
+        close = [one for one in same if self.known.folds(one.label) == folds and not self.is_better(found, one)]
+        return max([found, *close], key=lambda one: (one.steps, bool(one.head), -one.published))
 
     def _go_on(self, portfolio: Sequence[Method]) -> None:
         """Continue the best training in the time of the final one, which nothing needs yet, and leave enough for it."""
-        leader = self.best(["network"])
+        leader = self.best("network")
         method = next((one for one in portfolio if leader and one.training == leader.training), portfolio[0])
         running = self.running.get(method.training)
         again = running.steps * self.step_seconds[method.training] if running else 0.0
@@ -168,24 +164,21 @@ class Search:
         if seconds > again / 2:
             self._train(method, 0, self.budget.used() + seconds, phase="final")
 
-    def _confirm(self, fold: int) -> None:
-        """Measure the leaders on a further fold; `TimeUpError` where the decision is not open, or there is no time."""
-        frozen, chosen = next(iter(self.entered.values())), self.chosen()
-        rivals = [one for kind in ("nothing", "head", "network") if (one := self.best([kind])) and one is not chosen]
-        is_open = False
-        for rival in rivals:
-            mean, error = self.difference(chosen, rival)
-            is_open |= abs(mean) < 2 * error
-        if not is_open:
-            raise TimeUpError
-        for method in dict.fromkeys(one.label for one in (frozen, chosen, *rivals)):
-            one = self.entered[method]
+    def _confirm(self, fold: int) -> bool:
+        """Measure the leaders on a further fold; tell whether the decision was open and there was time."""
+        frozen, chosen, leaders = next(iter(self.entered.values())), self.chosen(), self.best_of_each()
+        differences = [self.difference(chosen, rival) for rival in leaders if rival is not chosen]
+        if not any(abs(mean) < 2 * error for mean, error in differences):
+            return False
+        for one in {one.label: one for one in (frozen, chosen, *leaders)}.values():
+            left = self.budget.left("confirm")
             if one.trains == "nothing":
                 self._measure_closed(one, fold)
-            elif one.steps * self.step_seconds.get(one.training, 0.0) < self.budget.left("confirm"):
-                self._train(one, fold, self.budget.used() + self.budget.left("confirm"), phase="confirm")
+            elif one.steps * self.step_seconds.get(one.training, 0.0) < left:
+                self._train(one, fold, self.budget.used() + left, phase="confirm")
             else:
-                raise TimeUpError
+                return False
+        return True
 
     def _measure_closed(self, method: Method, fold: int) -> None:
         self.entered.setdefault(method.label, method)
@@ -240,7 +233,7 @@ class Search:
 
     def _fits(self, method: Method) -> bool:
         """Tell whether a training may become half as long as the best so far, which is enough to compare them."""
-        leader = self.best(["network"])
+        leader = self.best("network")
         if method.trains != "network" or leader is None or leader.network is not method.network:
             return True
         step = self.step_seconds.get(leader.training, 0.0)
@@ -287,7 +280,9 @@ class Search:
         here = [one for one in self.entered.values() if (one.label, fold) in self.known]
         best = max(here, key=lambda one: self.rank(one, [fold]))
         if fold == 0 and self.rank(best, [0]) in found:
-            self.news(f"{best.title}, {trained.steps} steps: {self._scores(best)} on validation classes")
+            by = self.request.by
+            score = np.mean([*self.known.by_class(best.label, by, self.known.folds(best.label)).values()])
+            self.news(f"{best.title}, {trained.steps} steps: {by} {100 * score:.1f} % on validation classes")
         return found
 
     def _discriminants(self) -> Sequence[tuple[float, float]]:
@@ -295,10 +290,6 @@ class Search:
         measured = {discriminant(one)[0]: one for one in DISCRIMINANTS}
         found = [one for one in self.entered.values() if one.trains == "nothing" and one.head in measured]
         return [measured[max(found, key=self.rank).head]] if found else DISCRIMINANTS
-
-    def _scores(self, method: Method) -> str:
-        folds, by = self.known.folds(method.label), self.request.by
-        return f"{by} {100 * float(np.mean([*self.known.by_class(method.label, by, folds).values()])):.1f} %"
 
     def _add(self, method: Method, fold: int, embeddings: torch.Tensor, rows: np.ndarray, *, normalise: bool) -> None:
         if not bool(torch.isfinite(embeddings).all()):

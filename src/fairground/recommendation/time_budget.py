@@ -18,10 +18,6 @@ SHARES: dict[Phase, float] = {
 }
 
 
-class TimeUpError(Exception):
-    """The time of the phase is over."""
-
-
 @dataclass
 class Budget:
     """Phases share the time: one that ends early leaves its time to the next, and nothing starts after its share.
@@ -43,7 +39,3 @@ class Budget:
     def left(self, phase: Phase) -> float:
         kept = 0.0 if phase == "test" else self.kept
         return SHARES[phase] * (self.seconds - kept) - self.used()
-
-    def check(self, phase: Phase) -> None:
-        if self.left(phase) <= 0:
-            raise TimeUpError
