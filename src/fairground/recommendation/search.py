@@ -16,7 +16,7 @@ Nothing here opens the test split, and no method is measured twice on a fold.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, product
 
 import numpy as np
 import torch
@@ -88,17 +88,20 @@ class Search:
         """
         bench, rows = self.bench_of(frozen), self.folds.least_training_rows
         width = bench.trunk.n_features
-        for place, method in enumerate(closed_forms(frozen, width, rows)):
-            for fold in range(self.folds.n_folds):
-                if place < 2 or (method.label, fold) in self.known or self.budget.left("closed") > 0:
-                    self._measure_closed(method, fold)
+        n = self.folds.n_folds
+        for place, (method, fold) in enumerate(product(closed_forms(frozen, width, rows), range(n))):
+            if place >= 2 * n and (method.label, fold) not in self.known and self.budget.left("closed") <= 0:
+                break
+            self._measure_closed(method, fold)
         methods = [*portfolio, *trained_heads(self.best("nothing") or frozen, width, rows)]
         # What earlier sessions measured counts, however short this one is.
         for method in methods:
             self._enter_known(method)
         # Photographs have the network to train; without one, heads are all there is.
         for method in methods:
-            if (left := self.budget.left("try")) > 0 and self._fits(method):
+            if (left := self.budget.left("try")) <= 0:
+                break
+            if self._fits(method):
                 share = MOST_OF_TRY if method.trains == "network" else 1.0
                 self._train(method, 0, self.budget.used() + share * left)
         for fold in range(1, MOST_FOLDS):
