@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from picture_set import digest
+from picture_set import Half, digest
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
@@ -22,6 +22,7 @@ from vectors import Vectors, run
 
 N_FEATURES = 256
 SOURCE = "clinc/oos-eval, commit 828f8093932c8fe6ca7936c3d2e52903b1c523de; licence CC BY 3.0"
+HALF = Half(classes=75, images=11250)
 
 
 def vectors(repository: Path) -> Vectors:
@@ -60,4 +61,4 @@ def features(texts: Sequence[str], is_train: np.ndarray) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    run("clinc150", SOURCE, vectors)
+    run("clinc150", SOURCE, HALF, vectors)

@@ -12,13 +12,14 @@ import csv
 from pathlib import Path
 
 import numpy as np
-from picture_set import digest
+from picture_set import Half, digest
 from scipy.io import wavfile
 from scipy.signal import stft
 from vectors import Vectors, run
 
 WINDOW, BANDS, LOWEST, HIGHEST = 2048, 64, 50.0, 16000.0
 SOURCE = "karolpiczak/ESC-50, commit 33c8ce9eb2cf0b1c2f8bcf322eb349b6be34dbb6; licence CC BY-NC 3.0"
+HALF = Half(classes=25, images=1000)
 
 
 def vectors(repository: Path) -> Vectors:
@@ -56,4 +57,4 @@ def mel_bands(frequencies: np.ndarray) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    run("esc50", SOURCE, vectors)
+    run("esc50", SOURCE, HALF, vectors)
