@@ -24,6 +24,7 @@ from studies.results.claims import (
     c21_variance,
     c23_since2020,
     c24_looking,
+    c25_sets,
 )
 from studies.results.front_page import front_page
 from studies.results.page import DATA, Page
@@ -58,6 +59,7 @@ def pages_of(records: Path) -> list[Page]:
         c21_variance.page(_runs(records, c21_variance.STUDIES), halves, settings, field),
         c23_since2020.page(_runs(records, c23_since2020.STUDIES)),
         c24_looking.page(_runs(records, c24_looking.STUDIES)),
+        c25_sets.page(_runs(records, c25_sets.STUDIES), halves),
     )
     return [page for page in found if page is not None]
 

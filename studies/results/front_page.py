@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from studies.results.findings import findings
 from studies.results.page import DATA, SHORT, Page, cpu_hours, table
 from studies.results.plans import plans
-from studies.results.records import ExportedRun
+from studies.results.records import JOINED, ExportedRun
 from studies.results.select import finals
 
 #: every claim of the programme as a statement, whether it has a page yet or not
@@ -35,7 +35,7 @@ CLAIMS = {
     "c25_sets": "C25. The order of losses at their defaults carries over to other data",
 }
 #: studies of all methods on one data set
-FIELDS = ("c1_", "c17_")
+FIELDS = ("c1_", "c17_", "c25_")
 PICTURES = ("c01_gains", "c21_variance")
 #: pages whose headline says what is not known
 OPEN = ("c17_finetuning", "c15_transfer")
@@ -118,7 +118,8 @@ def _searches(runs: Sequence[ExportedRun]) -> str:
 def _field(runs: Sequence[ExportedRun]) -> str:
     rows = []
     for data, title in DATA.items():
-        some = [run for run in runs if run.data == data]
+        # A run of one set among splits is labelled by its split, or as features: its study is named after its set.
+        some = [run for run in runs if run.data == data or (run.data not in DATA and f"_{data}" in run.study)]
         compared = finals([run for run in some if run.study.startswith(FIELDS)])
         if some:
             methods, seeds = {run.method for run in compared}, {run.seed for run in compared}
@@ -133,7 +134,9 @@ def _cost(runs: Sequence[ExportedRun]) -> str:
     for study in studies:
         some = [run for run in runs if run.study == study]
         rows.append([f"`{study}`", str(len(some)), f"{cpu_hours(some):.2f}"])
-    return table(["study", "runs", "CPU hours"], [*rows, ["all", str(len(runs)), f"{cpu_hours(runs):.2f}"]])
+    n_uncounted = sum(run.cpu_seconds == 0 and run.kind != JOINED for run in runs)
+    said = table(["study", "runs", "CPU hours"], [*rows, ["all", str(len(runs)), f"{cpu_hours(runs):.2f}"]])
+    return f"{said}\n\n{n_uncounted} runs have no processor time on record and are taken for the mean of their kind."
 
 
 def _outstanding(runs: Sequence[ExportedRun]) -> list[str]:

@@ -21,6 +21,10 @@ DATA = {
     "pets": "Oxford pets, head on frozen features",
     "fruits360": "Fruits-360, head on frozen features",
     "icons": "icons, network from scratch",
+    "flowers102": "Flowers-102, head on frozen features",
+    "gtsrb": "GTSRB, head on frozen features",
+    "esc50": "ESC-50, head on simple features of sounds",
+    "clinc150": "CLINC150, head on simple features of sentences",
     "cub200_photographs": "CUB-200-2011 photographs, network fine-tuned",
     "cars196_photographs": "Cars196 photographs, network fine-tuned",
 }
@@ -37,6 +41,7 @@ SHORT = {
     "fruits360": "fruits",
     "icons": "icons",
     "flowers102": "Flowers",
+    "gtsrb": "GTSRB",
     "esc50": "ESC-50",
     "clinc150": "CLINC150",
     "cub200_photographs": "CUB photographs",

@@ -18,6 +18,7 @@ from studies.results.claims import (
     c21_variance,
     c23_since2020,
     c24_looking,
+    c25_sets,
 )
 from studies.results.page import Page
 from studies.results.records import JOINED, ExportedRun
@@ -280,3 +281,24 @@ def test_the_price_of_looking_is_what_the_best_epoch_has_over_the_selected_one(
     assert "Not all losses are finished, left out: CUB and Flowers." in found.limits
     assert f"{25 if end < 0.4 else 0} of 25 after 128 epochs" in found.answers[2].sentence
     assert c24_looking.page(runs[1:]) is None
+
+
+def test_orders_at_defaults_are_compared_between_sets_that_are_finished() -> None:
+    def runs_of(study: str, data: str, sign: int, suffix: str = "") -> list[ExportedRun]:
+        levels = {f"L{place:02}{suffix}": 0.2 + sign * 0.002 * place for place in range(c25_sets.N_LOSSES)}
+        said = {"study": study, "data": data}
+        return [*field(levels, n_seeds=2, sd=0.0001, **said), exported("Frozen", 0, 0.1, **said)]
+
+    cub = runs_of("c20_splits_cub200", "standard", 1, ", default")
+    other_split = runs_of("c20_splits_cub200", "random 1", -1, ", default")
+    same = [run for name in ("esc50", "gtsrb") for run in runs_of(f"c25_sets_{name}", "features", 1)]
+    backwards = [run for name in ("esc50", "gtsrb") for run in runs_of(f"c25_sets_{name}", "features", -1)]
+    unfinished = runs_of("c25_sets_clinc150", "features", -1)[5:]
+    page = c25_sets.page([*same, *unfinished], [*cub, *other_split])
+    assert verdicts(page) == {"mean over pairs": "holds"}
+    assert page is not None
+    assert "Not finished, left out: Flowers and CLINC150." in page.limits
+    assert page.headline.startswith("**The order of losses at their defaults carries over to other data**")
+    assert "between CUB, GTSRB and ESC-50 it correlates +1.00 [+1.00, +1.00] on average" in page.headline
+    assert verdicts(c25_sets.page(backwards, cub)) == {"mean over pairs": "does not hold"}
+    assert c25_sets.page([], cub) is None

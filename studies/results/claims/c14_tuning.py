@@ -66,13 +66,13 @@ def page(runs: Sequence[ExportedRun], searched: Sequence[ExportedRun]) -> Page |
             for data, one in parts.items()
         )
         + ".",
-        headline="**A short search adds noise about as large as the difference between losses.** "
+        headline="**A short search moves losses about as far as losses differ.** "
         + "; ".join(
-            f"On {SHORT[data]} {_moved(tables[data])} points either way, while losses differ by {points(one.loss)}; "
-            f"{_agreement(tables[data])}"
+            f"On {SHORT[data]} {_moved(tables[data])} points either way, while losses differ by {points(one.loss)} "
+            f"(standard deviation); {_agreement(tables[data])}"
             for data, one in parts.items()
         )
-        + ".",
+        + "; heads on frozen features.",
         answers=[_answer(data, one, tables[data]) for data, one in parts.items()],
         sections=[
             Section(heading="Every loss three times", text=_table(tables)),

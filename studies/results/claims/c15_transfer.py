@@ -36,7 +36,7 @@ Pair = tuple[str, str]
 def page(runs: Sequence[ExportedRun]) -> Page | None:
     """Return the page of two data sets or more, of the runs of C1."""
     kept = {data: some for data, some in finals_by_data(runs, RANKED).items() if data not in FEATURES_OF}
-    found = {data: _distinct_everywhere(kept)[data] for data in kept}
+    found = distinct_everywhere({data: values(some, METRIC) for data, some in kept.items()})
     found = {data: one for data, one in found.items() if len(one) >= LEAST_METHODS}
     ranked = {data: means(one) for data, one in found.items()}
     pairs = {pair: rank_correlation(*columns(ranked[pair[0]], ranked[pair[1]])) for pair in combinations(ranked, 2)}
@@ -64,9 +64,9 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             f"{_between(published_ones)}."
         ),
         headline=(
-            f"**Orders found cheaply are not safe to carry over.** Between {len(ranked)} data sets the order of losses "
-            f"correlates {mean} on average, after searches so short that they reshuffle it; between CUB, Cars and SOP "
-            f"in Musgrave et al.'s fine-tuned tables {_between(published_ones)}."
+            f"**Orders found cheaply are not shown to carry over.** Between {len(ranked)} data sets the order of "
+            f"losses correlates {mean} on average, after searches so short that they reshuffle it; between CUB, Cars "
+            f"and SOP in Musgrave et al.'s fine-tuned tables {_between(published_ones)}."
         ),
         answers=[
             Answer(
@@ -78,7 +78,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
         sections=[
             Section(heading="Every pair", text=_every_pair(pairs, published_ones)),
             Section(heading="How sure each ranking is of itself", text=_reliability(found, runs)),
-            Section(heading="What the winner of one set costs on another", text=_regret(ranked)),
+            Section(heading="What the winner of one set costs on another", text=regret(ranked)),
         ],
         pictures=[
             Picture(
@@ -87,7 +87,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
                     "Rank correlation of the methods' mean test MAP@R between two data sets, with its 95 % interval; "
                     "the dashed line is the 0.5 that a cheap study would have to pass."
                 ),
-                draw=dot_rows({"pairs of data sets": _dots(pairs)}, {"pairs of data sets": BOUND}, "correlation"),
+                draw=dot_rows({"pairs of data sets": pair_rows(pairs)}, {"pairs of data sets": BOUND}, "correlation"),
                 size=(6.4, 1.2 + 0.28 * len(pairs)),
             )
         ],
@@ -103,9 +103,8 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
     )
 
 
-def _distinct_everywhere(found: Mapping[str, Sequence[ExportedRun]]) -> dict[str, Table]:
-    """Return every set's scores of the methods that coincide with no other on any set."""
-    tables = {data: values(some, METRIC) for data, some in found.items()}
+def distinct_everywhere(tables: Mapping[str, Table]) -> dict[str, Table]:
+    """Return every set's scores with one method of those that coincide on any set."""
     doubled = {name for one in tables.values() for name in one.keys() - distinct(one).keys()}
     return {data: {name: row for name, row in one.items() if name not in doubled} for data, one in tables.items()}
 
@@ -180,7 +179,8 @@ def _search_halves(runs: Sequence[ExportedRun], data: str) -> str:
     return f"{spearman(*columns(halves[0], halves[1])):+.2f}" if len(both) > 2 else ""
 
 
-def _regret(ranked: Mapping[str, Mapping[str, float]]) -> str:
+def regret(ranked: Mapping[str, Mapping[str, float]]) -> str:
+    """Return a table of how far the best method of each set is behind the best of every other set."""
     rows = []
     for source, ours in ranked.items():
         winner = next(iter(ours))
@@ -194,6 +194,7 @@ def _regret(ranked: Mapping[str, Mapping[str, float]]) -> str:
     return f"{table(['winner of', *(f'on {SHORT[data]}' for data in ranked)], rows)}\n\n{note}"
 
 
-def _dots(pairs: Mapping[Pair, Correlation]) -> list[Dot]:
+def pair_rows(pairs: Mapping[Pair, Correlation]) -> list[Dot]:
+    """Return the rows of a drawing of correlations, the highest first."""
     ordered = sorted(pairs.items(), key=lambda item: -item[1].value)
     return [(_name(pair), one.value, one.low, one.high, []) for pair, one in ordered]

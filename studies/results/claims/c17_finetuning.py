@@ -112,8 +112,7 @@ def page(runs: Sequence[ExportedRun], field: Sequence[ExportedRun]) -> Page | No
         ),
         short="; ".join(_short(one) for one in sets) + ".",
         headline="**Nothing shows yet that heads tell which loss to fine-tune with.** Over the 14 losses of Musgrave "
-        "et "
-        "al., our heads order them like their tables do at "
+        "et al., our heads order them like their tables do at "
         + listed([f"{value:+.2f} ({SHORT[data]})" for data, value in with_paper.items()])
         + "; our own fine-tuning of 8 losses at 96 pixels settles it neither way.",
         answers=[answer for one in sets for answer in _answers(one)],

@@ -198,7 +198,8 @@ def _headline(sets: Sequence[_Set]) -> str:
     gains = [f"{signed(over_losses(one.gains).mean)} ({SHORT[one.name]})" for one in sets]
     return (
         f"**More training can be worse than none.** After 32 epochs {listed(below)} end below the untrained network in "
-        f"MAP@R; with early stopping on held-out classes, 32 epochs change the losses by {listed(gains)} points over 8."
+        f"MAP@R; with early stopping on held-out classes, 32 epochs change the losses by {listed(gains)} points over "
+        "8; heads on frozen features."
     )
 
 

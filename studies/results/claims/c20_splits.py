@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 from studies.results.arithmetic import spearman
 from studies.results.figures import Dot, dot_rows
-from studies.results.page import SHORT, Answer, Page, Picture, Section, listed, points, signed, table, verdict_of
+from studies.results.page import SHORT, Answer, Page, Picture, Section, points, signed, table, verdict_of
 from studies.results.records import ExportedRun
 from studies.results.select import UNTRAINED, Table, columns, means, values
 
@@ -173,14 +173,15 @@ def _short(name: str, level: Compared) -> str:
 
 def _headline(compared: Mapping[str, Mapping[str, Compared]]) -> str:
     parts = [
-        f"{points(one['level'].standard)} MAP@R untrained where ten random halves of the classes have "
-        f"{points(one['level'].mean)} ± {points(one['level'].half_width)} on {SHORT[name]}, and losses gain "
-        f"{points(one['gain'].standard)} instead of {points(one['gain'].mean)}"
+        f"**The standard split of {SHORT[name]} is not a random one**: an untrained head on frozen features has "
+        f"{points(one['level'].standard)} MAP@R there and {points(one['level'].mean)} ± "
+        f"{points(one['level'].half_width)} on {len(one['level'].random)} random halves of the classes, losses gain "
+        f"{points(one['gain'].standard)} there and {points(one['gain'].mean)} elsewhere, and their order is nearly the "
+        f"same ({one['order'].standard:+.2f}, between random halves {one['order'].mean:+.2f})."
         for name, one in compared.items()
         if one["level"].is_outlier
     ]
-    said = f"**The standard split is not a random one**: {listed(parts)}; heads on frozen features."
-    return said if parts else ""
+    return " ".join(parts)
 
 
 def _splits(sets: Sequence[_Set]) -> str:

@@ -191,7 +191,7 @@ def _percent(share: Share) -> str:
 
 
 def _headline(found: Mapping[str, Mapping[str, Share]], is_searched: bool) -> str:
-    parts = [f"{100 * one['loss'].value:.0f} % ({title})" for title, one in found.items()]
+    parts = [f"{_percent(one['loss'])} ({title})" for title, one in found.items()]
     open_question = "" if is_searched else "; independent searches are outstanding"
     return (
         "**A table of losses is about its losses while their settings stay fixed**; other random splits and seeds "
