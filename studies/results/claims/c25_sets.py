@@ -77,8 +77,8 @@ def page(runs: Sequence[ExportedRun], splits: Sequence[ExportedRun]) -> Page | N
                 data="mean over pairs",
                 verdict=verdict_of(holds=mean.low > BOUND, fails=mean.high < BOUND),
                 sentence=(
-                    f"Mean rank correlation over pairs of {len(sets)} sets {mean}, of {n_distinct} losses that differ; "
-                    f"of all {N_LOSSES}, {mean_correlation(everything)}."
+                    f"Mean rank correlation over pairs of {len(sets)} sets {mean}, of {n_distinct} losses, those that "
+                    f"agree on some set counted once; of all {N_LOSSES}, {mean_correlation(everything)}."
                 ),
             )
         ],
