@@ -2,11 +2,13 @@
 
 On machines that have written their digests every bit is compared, on others the digits that processors share. The same
 run, stopped within its second epoch and resumed, ends bit-identically everywhere.
-`python -m tests.golden.test_tiny_runs` writes them and adds this machine's digests.
+`python -m tests.golden.test_tiny_runs [NAME...]` writes them, or those named, and adds this machine's digests.
 """
 
 import json
+import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -146,21 +148,24 @@ def test_a_tiny_run_ends_as_it_always_did_also_when_it_is_stopped_and_resumed(ca
     assert found["map@r"] == pytest.approx(wanted["map@r"], abs=SCORE)
 
 
-def renew() -> None:
-    """Write all runs and this machine's digests; other machines keep those of runs that are unchanged here."""
-    known = stored()["digests"]
+def renew(names: Sequence[str]) -> None:
+    """Write the named runs, or all, and this machine's digests; others keep those of runs that are unchanged here."""
+    known, before = stored()["digests"], stored()["runs"]
     here, runs = known.pop(machine_key(), {}), {}
     with tempfile.TemporaryDirectory() as scratch:
         for case, said in cases().items():
+            if names and case not in names:
+                runs[case] = before[case]
+                continue
             found = runs[case] = result_of(said, Path(scratch))
             new = found.pop("digest")
             if here.get(case, new) != new:
                 known = {machine: {**of, case: None} for machine, of in known.items()}
             here[case] = new
     digests = {machine: {case: of[case] for case in runs if of.get(case)} for machine, of in known.items()}
-    digests[machine_key()] = {case: here[case] for case in runs}
+    digests[machine_key()] = {case: here[case] for case in runs if case in here}
     STORED.write_text(json.dumps({"runs": runs, "digests": digests}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    renew()
+    renew(sys.argv[1:])

@@ -82,7 +82,7 @@ def test_patience_ends_a_run_when_nothing_was_better_for_more_than_so_many_epoch
     record = run(tiny(*words, "training.freeze_batch_norm=stats"), home=tmp_path)
     # Nothing changes, so that the first trained epoch stays the best.
     assert (record.best_epoch, record.epochs[-1].epoch) == (1, 4)
-    line = "  stopped after epoch 4 of 9: no better score since epoch 1 (training.patience=2)"
+    line = "  stopped after epoch 4 of 9: no later epoch was better than epoch 1 (training.patience=2)"
     assert line in list(record_lines(record))
     # Epochs 6 to 8 are not measured, so that none of them ends the run.
     seldom = run(tiny(*words, "training.validate_every=5"), home=tmp_path)

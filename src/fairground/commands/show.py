@@ -33,7 +33,7 @@ def record_lines(record: "records.RunRecord") -> Iterator[str]:
         yield scores(f"  epoch {row.epoch:>3}  {trained:<14}", dict(row.validation), mark)
     patience, epochs = record.setting("training.patience"), record.setting("training.epochs")
     if record.state == "done" and record.epochs and patience and (last := record.epochs[-1].epoch) < epochs:
-        since = f"no better score since epoch {record.best_epoch} (training.patience={patience})"
+        since = f"no later epoch was better than epoch {record.best_epoch} (training.patience={patience})"
         yield f"  stopped after epoch {last} of {epochs}: {since}"
     for split in ("validation", "test"):
         if found := {score.metric: score.value for score in record.scores if score.split == split}:

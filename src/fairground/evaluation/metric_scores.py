@@ -22,8 +22,7 @@ from fairground.contracts.metric import (
 from fairground.evaluation import Distance, EmbeddingView, GroupRule, Reranking, checked_arrays
 from fairground.evaluation.relevant_references import RelevanceFunction, RelevanceRule
 from fairground.records.arrays import array_names, read_arrays
-from fairground.retrieval import Poincare, QueryExpansion
-from fairground.retrieval.tiles import normalise_rows
+from fairground.retrieval import Poincare, QueryExpansion, normalise_rows
 from fairground.spec import DataError, InputError, find, list_room, metric_names, nearest, reading, require
 
 DEFAULT_METRICS = ("recall@1", "recall@2", "recall@4", "recall@8", "r_precision", "map@r")

@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.loss import Triplets
-from fairground.functional.pairs import pair_masks
-from fairground.functional.random_draws import capped, draw_below, fractions
+from fairground.functional import capped, draw_below, fractions, pair_masks
 
 
 class Classmates(NamedTuple):

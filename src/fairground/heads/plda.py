@@ -24,8 +24,7 @@ from collections.abc import Iterable
 import torch
 
 from fairground.contracts.trunk_head_transform import AffineHead, require
-from fairground.functional.principal_components import same_way
-from fairground.functional.scatter_of_classes import ClassScatter, class_scatter
+from fairground.functional import ClassScatter, class_scatter, same_way
 
 
 class PldaHead(AffineHead):

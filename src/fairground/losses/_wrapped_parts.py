@@ -4,8 +4,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from fairground.contracts.loss import Loss
-from fairground.contracts.miner import Miner
+from fairground.contracts import Loss, Miner
 from fairground.spec import find, nearest, require
 
 

@@ -25,8 +25,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import LogReal, Loss, Real, Tuples
-from fairground.functional import mean_hinges, normalize, own_places, pair_masks
-from fairground.functional.memory_blocks import sum_over_blocks
+from fairground.functional import mean_hinges, normalize, own_places, pair_masks, sum_over_blocks
 
 
 class HierarchicalApLoss(Loss):

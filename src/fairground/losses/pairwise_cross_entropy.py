@@ -26,8 +26,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import LogReal, Loss, Tuples
-from fairground.functional import classmates, distances, normalize, norms, pair_masks
-from fairground.functional.means_and_log_sums import NOTHING
+from fairground.functional import NOTHING, classmates, distances, normalize, norms, pair_masks
 
 #: as in the authors' code: the largest radius as a share of the ball's, and the largest argument of artanh
 RIM, FARTHEST = 1 - 1e-3, 1 - 1e-5

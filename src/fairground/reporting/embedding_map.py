@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairground.records import DataError, RunFolder
-from fairground.reporting import FigureInputs, arrays_in, leave_out, shorten
-from fairground.reporting.drawing import N_SERIES
+from fairground.reporting import N_SERIES, FigureInputs, arrays_in, leave_out, shorten
 
 _MOST_MAPS = 4
 MOST_POINTS = 600

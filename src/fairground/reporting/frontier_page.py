@@ -3,9 +3,7 @@
 from pathlib import Path
 
 from fairground import deploy
-from fairground.reporting.drawing import Bar, Line, Panel, panels, svg_for_page
-from fairground.reporting.headings_and_units import show
-from fairground.reporting.page_templates import render, write_page
+from fairground.reporting import Bar, Line, Panel, panels, render, show, svg_for_page, write_page
 
 _NAMES = {"prefix": "first numbers", "principal": "principal axes", "random": "random coordinates"}
 _COLUMNS = ("vectors", "MAP@R, %", "95 % interval", "Recall@1, %", "bytes searched", "bytes stored", "ms per query")

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 from fairground import reporting
 from fairground.comparison import LEVEL, OverDatasets
 from fairground.comparison.over_datasets import over_datasets
-from fairground.reporting import ResultTable, heading, indented, plain_pair, sentence, shorten
-from fairground.reporting.table_formats import text_table
+from fairground.reporting import ResultTable, heading, indented, plain_pair, sentence, shorten, text_table
 from fairground.spec import in_unit, require
 
 

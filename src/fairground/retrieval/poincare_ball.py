@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.retrieval import require
-from fairground.retrieval.tiles import squared_lengths
+from fairground.retrieval import require, squared_lengths
 
 #: of the largest radius as a share of the ball's
 _LARGEST = atanh(1 - 1e-3)

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.retrieval import require
-from fairground.retrieval.tiles import normalise_rows
+from fairground.retrieval import normalise_rows, require
 
 BLOCK_ROWS = 4096
 

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from fairground.retrieval.ranks import Ranked, Relevant
-from fairground.retrieval.reciprocal_neighbours import ScoreBonus
+from fairground.retrieval import Ranked, Relevant, ScoreBonus
 
 #: scores held at once, and comparisons made at once
 N_SCORES = 2**24

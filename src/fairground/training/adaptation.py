@@ -18,9 +18,7 @@ from torch import Tensor
 from fairground.contracts import Augmentation, DataError, Device, Head, Images, Transform, Trunk, require
 from fairground.evaluation.embed import embed
 from fairground.functional import class_scatter, principal_axes, principal_axes_of_few
-from fairground.heads.identity import IdentityHead
-from fairground.heads.plda import PldaHead
-from fairground.heads.whitened import WhitenedHead
+from fairground.heads import IdentityHead, PldaHead, WhitenedHead
 from fairground.loading.reading_threads import read_ahead
 from fairground.spec import AdaptationSpec, ComponentSpec, RunSpec, to_plain
 from fairground.training import (

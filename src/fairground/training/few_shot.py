@@ -27,10 +27,7 @@ from fairground.evaluation.embed import embed
 from fairground.files import read_with_digest, write_with_digest
 from fairground.records import RunFolder, Store
 from fairground.spec import ComponentSpec, RunSpec
-from fairground.training.assemble import Assembled, build_loss, build_stepper
-from fairground.training.embedding_model import EmbeddingModel
-from fairground.training.evaluate_stored_runs import reopen
-from fairground.training.sealed_test import SealedRows
+from fairground.training import Assembled, EmbeddingModel, SealedRows, build_loss, build_stepper, reopen
 from fairground.trunks.features import FeaturesTrunk
 
 STEPS = 1000
