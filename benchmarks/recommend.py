@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Table
-from fairground.commands.options import seconds_of
+from fairground.recommendation.time_budget import seconds_of
 
 HOME = Path(os.environ.get("FAIRGROUND_BENCH_HOME", "build/bench-recommend"))
 DATA = os.environ.get("FAIRGROUND_BENCH_DATA", "").split()

@@ -17,9 +17,9 @@ import torch
 from benchmarks.harness import Table
 from benchmarks.plain_loop import scores
 from benchmarks.recommend import DATA, HOME
-from fairground.recommendation.class_folds import ClassFolds
 from fairground.recommendation.methods import Method, discriminant, trained_networks
 from fairground.recommendation.request import make_request
+from fairground.recommendation.sealed_classes_and_folds import ClassFolds
 from fairground.training.adaptation import Adaptation, Workbench
 
 PAGE = Path(__file__).parent.parent / "docs" / "recommend.md"

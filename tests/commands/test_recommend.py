@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from fairground.commands import app
-from fairground.commands import recommend as command
 from fairground.errors import FairgroundError, InputError
 from fairground.recommendation.recommendation import Recommendation
 from fairground.recommendation.search import Search
+from fairground.recommendation.time_budget import seconds_of
 from fairground.records.store import Store
 from fairground.training.adaptation import Workbench
 from tests.commands.quick_search import call, use_ticking, write_features
@@ -31,12 +31,12 @@ def features(tmp_path):
 @pytest.mark.parametrize("text", ["", "30", "5 apples", "m30", "-3m", "0s"])
 def test_a_time_that_cannot_be_read_is_refused(text):
     with pytest.raises(InputError, match=r"time (takes|must)"):
-        command.options.seconds_of(text)
+        seconds_of(text)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("30m", 1800), ("1.5h", 5400), ("1h30m", 5400)])
 def test_times_are_read(text, seconds):
-    assert command.options.seconds_of(text) == seconds
+    assert seconds_of(text) == seconds
 
 
 def test_data_that_cannot_be_raced_on_is_refused_with_what_to_do(tmp_path):

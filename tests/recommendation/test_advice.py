@@ -16,10 +16,10 @@ from fairground.recommendation.advice import (
     table_of,
     verdicts_of,
 )
-from fairground.recommendation.class_folds import ClassFolds
 from fairground.recommendation.methods import Method, Network, plain
 from fairground.recommendation.recommendation_folder import Measurement, Measurements
 from fairground.recommendation.request import Request
+from fairground.recommendation.sealed_classes_and_folds import ClassFolds
 from fairground.recommendation.search import Search
 from fairground.reporting.page_templates import write_recommendation_page
 from tests.commands.quick_search import ticking

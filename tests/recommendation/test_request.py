@@ -8,7 +8,8 @@ from PIL import Image
 from fairground.errors import FairgroundError, InputError
 from fairground.recommendation import networks
 from fairground.recommendation.networks import candidates, choose_network
-from fairground.recommendation.request import FIRST, Request, choose_split, make_request
+from fairground.recommendation.request import FIRST, Request, make_request
+from fairground.recommendation.sealed_classes_and_folds import choose_split
 from tests.commands.quick_search import ticking, write_features
 from tests.datasets.pictures import class_folders
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from fairground.recommendation import search as search_module
-from fairground.recommendation.class_folds import ClassFolds
 from fairground.recommendation.methods import Method, Network, closed_forms, plain, trained_heads, trained_networks
 from fairground.recommendation.recommendation_folder import Measurement, Measurements
 from fairground.recommendation.request import Request
+from fairground.recommendation.sealed_classes_and_folds import ClassFolds
 from fairground.recommendation.search import Search
 from fairground.spec import load_run
 from fairground.training.adaptation import Workbench

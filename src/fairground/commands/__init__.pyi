@@ -54,7 +54,6 @@ from fairground.commands.options import WithDoctor
 from fairground.commands.options import WorkerThreads
 from fairground.commands.options import Workers
 from fairground.commands.options import executor_of
-from fairground.commands.options import seconds_of
 from fairground.commands.options import split_names
 from fairground.commands.protocol import card_of
 from fairground.commands.protocol import card_text
@@ -273,7 +272,6 @@ __all__ = [
     "run_specs",
     "screen_width",
     "search_progress",
-    "seconds_of",
     "shown",
     "spinner",
     "split_names",

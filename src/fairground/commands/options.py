@@ -1,6 +1,5 @@
 """Options that several commands share, each declared once."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, Literal
 
@@ -73,15 +72,3 @@ def executor_of(
 
 def split_names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
-
-
-def seconds_of(time: str | float) -> float:
-    """Read 90s, 30m or 1h30m; a number is in seconds."""
-    if isinstance(time, str):
-        parts = re.findall(r"(\d+(?:\.\d+)?)([smh])", time.lower())
-        is_time = bool(parts) and "".join(number + letter for number, letter in parts) == time.lower().strip()
-        require(is_time, f"time takes a number with s, m or h, like 90s or 1h30m; got '{time}'")
-        units = {"s": 1, "m": 60, "h": 3600}
-        time = sum(float(number) * units[letter] for number, letter in parts)
-    require(time > 0, f"time must be more than nothing; got {time:g} seconds")
-    return time

@@ -12,7 +12,7 @@ from fairground.commands.keyword_overrides import Setting, keyword_overrides
 from fairground.files import read_json
 from fairground.recommendation.recommendation_folder import RecommendationFolder
 from fairground.recommendation.request import make_request
-from fairground.recommendation.time_budget import Budget
+from fairground.recommendation.time_budget import Budget, seconds_of
 from fairground.reporting.table_formats import text_table
 from fairground.spec import Overrides, load_run, parse_overrides
 
@@ -102,8 +102,8 @@ def _recommend(
     device: str,
     **asked: Any,
 ) -> RecommendResult:
-    seconds = options.seconds_of(time)
-    extra = None if more is None else options.seconds_of(more)
+    seconds = seconds_of(time)
+    extra = None if more is None else seconds_of(more)
     budget = Budget(seconds)
     with search_progress(budget, is_quiet=quiet) as progress:
         path = None if data == "icons" and not Path(data).exists() else Path(data)

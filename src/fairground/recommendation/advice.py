@@ -16,9 +16,9 @@ import numpy as np
 from fairground.comparison.compare_values import compare_values
 from fairground.comparison.comparison_result import LEVEL, Comparison, Pair
 from fairground.evaluation import BootstrapInterval, EmbeddingView, Evaluation
-from fairground.recommendation.class_folds import ENOUGH
 from fairground.recommendation.methods import Method
 from fairground.recommendation.request import RAW
+from fairground.recommendation.sealed_classes_and_folds import ENOUGH
 from fairground.recommendation.search import Search
 from fairground.reporting.headings_and_units import duration, heading, show, unit
 

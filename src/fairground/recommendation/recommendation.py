@@ -24,12 +24,12 @@ from fairground.errors import DataError, DivergedError, StoreError, require
 from fairground.evaluation import Bootstrap, EmbeddingView, Evaluation, evaluate_in_detail
 from fairground.files import read_json
 from fairground.recommendation import advice
-from fairground.recommendation.class_folds import ClassFolds
 from fairground.recommendation.methods import Method, Network, trained_networks
 from fairground.recommendation.networks import TEST_PASSES, TIMED, choose_network
 from fairground.recommendation.page_pictures import PagePictures
 from fairground.recommendation.recommendation_folder import Measurements, RecommendationFolder
 from fairground.recommendation.request import NOTHING_READ, Request
+from fairground.recommendation.sealed_classes_and_folds import ClassFolds
 from fairground.recommendation.search import CORES, Search
 from fairground.recommendation.search_progress import SearchProgress
 from fairground.recommendation.time_budget import Budget

@@ -1,6 +1,6 @@
 """What is asked of a recommendation: the data, the metric that decides, which networks may be tried."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from statistics import fmean
@@ -8,10 +8,9 @@ from typing import Any
 
 from fairground.errors import DataError, require
 from fairground.recommendation.methods import Method, Network, plain
+from fairground.recommendation.sealed_classes_and_folds import choose_split
 from fairground.spec import Value, find, load_run
 
-#: fewer classes cannot be divided into two that train, two that validate and as many that test
-LEAST_CLASSES = 8
 #: images up to this shorter side, and images without colour, may be unlike photographs: a small network trained from
 #: scratch is a candidate for them
 SMALL_SIDE = 64
@@ -163,33 +162,6 @@ def make_request(
     said = f"{run.trunk.name} is trained from scratch, and compared with the pretrained network."
     base = {key: value for key, value in request.base.items() if key not in trunk}
     return replace(request, base=base, small=trunk, protocol="laptop", sentences=(*request.sentences, said))
-
-
-def choose_split(
-    class_sizes: Sequence[int], *, lists_parts: bool, has_test_half: bool, seed: int
-) -> tuple[dict[str, Value], str]:
-    """Return a split in which no class is in two parts, and a sentence; refuse data that has too few classes."""
-    n, several = len(class_sizes), sum(size > 1 for size in class_sizes)
-    require(n > 1, "all images are of one class, so there is nothing to tell apart: put each class into its own folder")
-    require(
-        several > 0,
-        f"each of the {n} classes has one image only, so nothing could be found again: collect two or more images of "
-        "a class, four or more if possible",
-        DataError,
-    )
-    if lists_parts:
-        return {"split": "listed"}, "Your own list of parts is kept; no class is in two of them."
-    require(
-        several >= LEAST_CLASSES,
-        f"a model is judged on classes it has never seen, which takes at least {LEAST_CLASSES} classes of two images "
-        f"or more: two to train on, two to choose by, four to test. The data has {several}: add classes, or divide the "
-        "ones there are more finely",
-        DataError,
-    )
-    test = "the data set's own test half" if has_test_half else f"half of the classes, drawn by seed {seed},"
-    sealed = f"{test} tests, sealed until a method is chosen"
-    others = "the others train and validate in turn, in folds of classes"
-    return {"split": "random_halves", "split.seed": seed}, f"No class is in two parts: {sealed}; {others}."
 
 
 def _side_and_gray(images: Any) -> tuple[int, bool]:

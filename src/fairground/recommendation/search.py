@@ -23,7 +23,6 @@ import torch
 
 from fairground.errors import DivergedError
 from fairground.evaluation import EmbeddingView, evaluate_in_detail
-from fairground.recommendation.class_folds import ClassFolds
 from fairground.recommendation.methods import (
     DISCRIMINANTS,
     Method,
@@ -34,6 +33,7 @@ from fairground.recommendation.methods import (
 )
 from fairground.recommendation.recommendation_folder import Measurement, Measurements
 from fairground.recommendation.request import Request
+from fairground.recommendation.sealed_classes_and_folds import ClassFolds
 from fairground.recommendation.time_budget import SHARES, Budget, Phase
 from fairground.spec import Trains
 from fairground.training import torch_threads, view_of_rows
