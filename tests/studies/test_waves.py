@@ -6,7 +6,7 @@ import json
 import pytest
 
 from fairground.comparison.compare_values import compare_values
-from fairground.comparison.fairness_flags import check_fairness
+from fairground.comparison.fairness_warnings import check_fairness
 from fairground.errors import InputError
 from fairground.records import RunRecord, Store
 from fairground.reporting import from_study, page_text, results_plain, tables_of

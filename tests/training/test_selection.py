@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from fairground.comparison.fairness_flags import check_fairness
+from fairground.comparison.fairness_warnings import check_fairness
 from fairground.contracts.metric import Verification, VerificationMetric
 from fairground.errors import InputError
 from fairground.evaluation import evaluate, pretrained_embeddings

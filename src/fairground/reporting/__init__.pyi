@@ -159,6 +159,7 @@ from fairground.reporting.run_set import section_key
 from fairground.reporting.run_set import with_ensembles_apart
 from fairground.reporting.sentences import Models
 from fairground.reporting.sentences import Note
+from fairground.reporting.sentences import chance_text
 from fairground.reporting.sentences import headline_of
 from fairground.reporting.sentences import join_names
 from fairground.reporting.sentences import notes_of
@@ -261,6 +262,7 @@ __all__ = [
     "cache_folder",
     "cannot_write",
     "caption",
+    "chance_text",
     "clean",
     "collected",
     "colour_of",

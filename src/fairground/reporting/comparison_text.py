@@ -6,7 +6,17 @@ from typing import Any
 
 from fairground.comparison import Comparison, Pair, join_folds, require, sentence_of
 from fairground.records import RunFolder, RunRecord
-from fairground.reporting import UNFAIR, ClassScores, ResultTable, heading, shorten, show, table_formats, unit
+from fairground.reporting import (
+    UNFAIR,
+    ClassScores,
+    ResultTable,
+    chance_text,
+    heading,
+    shorten,
+    show,
+    table_formats,
+    unit,
+)
 
 #: every pair of six methods
 MOST_TO_READ = 15
@@ -163,9 +173,7 @@ def _chances(table: ResultTable) -> list[dict[str, Any]]:
         chance = method.probability_best
         if chance is None:
             continue
-        # A method that may be best is never shown as impossible or certain.
-        shown = "above 99 %" if 0.995 < chance < 1 else f"{100 * chance:.0f} %"
-        shown = "below 1 %" if method.is_among_best and chance < 0.005 else shown
+        shown = chance_text(chance, is_among_best=method.is_among_best)
         row = {"label": method.name, "probability": chance, "shown": shown, "is_among_best": method.is_among_best}
         chances.append(row)
     return sorted(chances, key=lambda row: -row["probability"])

@@ -121,6 +121,12 @@ def _number(table: ResultTable, row: Method) -> str:
     return show_interval(table.primary, interval) + unit(table.primary)
 
 
+def chance_text(chance: float, *, is_among_best: bool) -> str:
+    """Return a method's chance of being the best; one that may be best is never shown as impossible or certain."""
+    shown = "above 99 %" if 0.995 < chance < 1 else f"{100 * chance:.0f} %"
+    return "below 1 %" if is_among_best and chance < 0.005 else shown
+
+
 def notes_of(table: ResultTable) -> list[Note]:
     """Return what happened in the runs of a table, besides what its fairness says: warnings first, then their notes."""
     records = [record for row in table.rows for record in row.records]
