@@ -10,7 +10,7 @@ from fairground.contracts import ImageTable
 from fairground.errors import InputError
 from fairground.loading import FeatureRows
 from fairground.splits import OodmlCars196Split, RisingDistanceSplit
-from fairground.splits.rising_distance import class_distance, falling_sides, rising_sides
+from fairground.splits.rising_distance import class_distance, levels_of_sides
 
 
 def table_of(n_classes: int = 12, each: int = 4, d: int = 5) -> ImageTable:
@@ -37,7 +37,7 @@ def test_the_distance_is_frechets() -> None:
 
 def test_levels_rise_swap_first_and_remove_then() -> None:
     means = np.random.default_rng(2).normal(size=(16, 3))
-    levels = list(rising_sides(means, np.arange(8), np.arange(8, 16), 1))
+    levels = list(levels_of_sides(means, np.arange(8), np.arange(8, 16), 1))
     distances = [distance for *_, distance in levels]
     assert distances == sorted(distances)
     assert levels[0][0].tolist() == list(range(8))
@@ -66,7 +66,7 @@ def test_easier_levels_swap_the_other_way_while_the_distance_falls() -> None:
     # By hand, centres 0.5 and 10.5: 0 and 11 are furthest from the other side, so they go first. After that, both
     # places rest and 1 and 10 would make the first split again.
     line = np.array([[0.0], [1.0], [10.0], [11.0]])
-    levels = list(falling_sides(line, np.array([0, 1]), np.array([2, 3]), 1))
+    levels = list(levels_of_sides(line, np.array([0, 1]), np.array([2, 3]), 1, is_easier=True))
     assert [(set(train), set(test)) for train, test, _ in levels] == [({0, 1}, {2, 3}), ({3, 1}, {2, 0})]
     assert [distance for *_, distance in levels] == pytest.approx([100.0, 1.0])
     # Against a slow loop that keeps a list of who may not move.
@@ -85,7 +85,8 @@ def test_easier_levels_swap_the_other_way_while_the_distance_falls() -> None:
             resting[own].append(places[-1])
         (one, other), (left, right) = sides, places
         one[left], other[right] = other[right], one[left]
-    found = [distance for *_, distance in falling_sides(means, np.arange(40), np.arange(40, 80), 1)]
+    levels = levels_of_sides(means, np.arange(40), np.arange(40, 80), 1, is_easier=True)
+    found = [distance for *_, distance in levels]
     assert len(found) > 3
     assert found == pytest.approx(slow[:-1])
 

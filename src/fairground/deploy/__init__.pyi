@@ -87,7 +87,6 @@ from fairground.deploy.unknown_classes import trials_of
 from fairground.deploy.vector_frontier import Frontier
 from fairground.deploy.vector_frontier import FrontierPoint
 from fairground.deploy.vector_frontier import K
-from fairground.deploy.vector_frontier import LEAST
 from fairground.deploy.vector_frontier import METRICS
 from fairground.deploy.vector_frontier import N_TIMED
 from fairground.deploy.vector_frontier import RANGES
@@ -160,7 +159,6 @@ __all__ = [
     "InputError",
     "K",
     "LARGEST_DIFFERENCE",
-    "LEAST",
     "LockedError",
     "MARK",
     "METADATA",

@@ -61,13 +61,10 @@ def nearest_by_signs(queries: np.ndarray, signs: np.ndarray, k: int, removed: np
     wanted, n = signs_of(queries), len(signs)
     found = np.empty((len(queries), k), np.int64)
     for query, mine in enumerate(wanted):
-        keys = np.concatenate([_distances(mine, signs[first : first + BLOCK]) for first in range(0, n, BLOCK)])
+        apart = (np.bitwise_xor(signs[first : first + BLOCK], mine) for first in range(0, n, BLOCK))
+        keys = np.concatenate([np.bitwise_count(bits).sum(1, dtype=np.int64) for bits in apart])
         keys[removed] = 64 * signs.shape[1] + 1
         # One number per row, so that none ties.
         keys = keys * n + np.arange(n)
         found[query] = np.sort(np.argpartition(keys, k - 1)[:k])
     return found
-
-
-def _distances(mine: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    return np.bitwise_count(np.bitwise_xor(signs, mine)).sum(1, dtype=np.int64)

@@ -21,12 +21,11 @@ from fairground.deploy.index_search import search, search_signs
 from fairground.deploy.quantised_rows import SHORTLIST, QuantisedRows, nearest_by_signs, quantise, signs_of
 from fairground.evaluation import Bootstrap, BootstrapInterval, EmbeddingView, evaluate_in_detail
 from fairground.loading import DataError, require
+from fairground.losses.matryoshka import halved
 from fairground.retrieval import ScoreBonus, normalise_rows
 
 METRICS = ("recall@1", "map@r")
 RANGES = "int8, ranges"
-#: fewer numbers per vector are not tried
-LEAST = 8
 #: neighbours of a timed query, and queries that are timed
 K, N_TIMED = 10, 30
 Tell = Callable[[str, int, int], None]
@@ -75,42 +74,29 @@ def frontier_of(embeddings: np.ndarray, labels: np.ndarray, *, seed: int = 0, te
     is_fitted = np.isin(labels, classes[: len(classes) // 2])
     fitted, measured, own = _unit(embeddings[is_fitted]), _unit(embeddings[~is_fitted]), labels[~is_fitted]
     width = embeddings.shape[1]
-    dimensions = [width]
-    while dimensions[-1] // 2 >= LEAST:
-        dimensions.append(dimensions[-1] // 2)
-    reductions = [(name, m) for m in dimensions for name in ("prefix", "principal", "random")]
-    reductions = [one for one in reductions if one != ("random", width)]
+    reductions = [(name, m) for m in halved(width) for name in ("prefix", "principal", "random")]
+    reductions.remove(("random", width))
     points: list[FrontierPoint] = []
     n_ways = len(reductions) + 18
     for name, m in reductions:
         tell("dimensions", len(points), n_ways)
         rows = _reduced(name, m, fitted, measured, seed)[1]
-        points.append(_measured(_Way(name, m, "float32", "none", 4 * m), EmbeddingView(rows, own), rows))
+        way = (name, m, "float32", "none")
+        points.append(_point(way, EmbeddingView(rows, own), (4 * m, 4 * m), _milliseconds(rows, rows)))
     best = max(points, key=lambda point: point.score)
     near = [point for point in points if point.score >= best.interval.low]
     smallest = min(near, key=lambda point: (point.dimension, -point.score))
-    chosen = {(one.reduction, one.dimension): None for one in (best, smallest, points[0])}
-    for name, m in chosen:
-        for way, view, timed in _precisions(name, m, *_reduced(name, m, fitted, measured, seed), own):
+    for name, m in dict.fromkeys(one[:2] for one in (best, smallest, points[0])):
+        for point in _in_fewer_bits(name, m, *_reduced(name, m, fitted, measured, seed), own):
+            points.append(point)
             tell("bits and re-ranking", len(points), n_ways)
-            points.append(_measured(way, view, timed))
-    ranges = RangeScores(
-        *(one.score for one in points if one[:4] in [("prefix", width, how, "none") for how in ("float32", RANGES)]),
-        *(
-            evaluate_in_detail(_view_of_products(values, own), ["map@r"]).scores["map@r"]
-            for values in _parts_of_ranges(fitted, measured)
-        ),
-    )
+    of_prefix = {one.precision: one.score for one in points if one[:2] == ("prefix", width) and one.rerank == "none"}
+    low, step = _ranges(fitted)
+    # What codes by ranges change, by itself: rows less the middle of each range, and rows over its step.
+    alone = (_view_of_products(values, own) for values in (measured - (low + 128 * step), measured / step))
+    scores = (evaluate_in_detail(view, ["map@r"]).scores["map@r"] for view in alone)
+    ranges = RangeScores(of_prefix["float32"], of_prefix[RANGES], *scores)
     return Frontier(tuple(points), best, smallest, ranges, len(own), len(np.unique(own)))
-
-
-class _Way(NamedTuple):
-    reduction: str
-    dimension: int
-    precision: str
-    rerank: str
-    bytes_searched: int
-    bytes_more: int = 0
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:
@@ -129,32 +115,27 @@ def _reduced(name: str, m: int, fitted: np.ndarray, measured: np.ndarray, seed: 
     return _unit(fitted[:, kept]), _unit(measured[:, kept])
 
 
-def _precisions(
+def _in_fewer_bits(
     name: str, m: int, fitted: np.ndarray, rows: np.ndarray, labels: np.ndarray
-) -> Iterator[tuple[_Way, EmbeddingView, np.ndarray | QuantisedRows | None]]:
-    codes, packed = quantise(rows), 8 * -(-m // 64)
-    whole = codes[:]
-    yield _Way(name, m, "int8", "none", m + 4), EmbeddingView(whole, labels), codes
+) -> Iterator[FrontierPoint]:
+    codes, signs, plain = quantise(rows), signs_of(rows), EmbeddingView(rows, labels)
+    bits, packed = np.where(rows > 0, 1, -1).astype(np.float32), signs.nbytes // len(rows)
     low, step = _ranges(fitted)
-    by_ranges = np.clip(np.floor((rows - low) / step), 0, 255) - 128
-    yield _Way(name, m, RANGES, "none", m), _view_of_products(by_ranges, labels), None
-    bits = EmbeddingView(np.where(rows > 0, 1, -1).astype(np.float32), labels)
-    yield _Way(name, m, "binary", "none", packed), bits, None
-    yield _Way(name, m, "binary, scored by int8", "none", packed, m + 4), _rescored(bits, rows, whole), rows
+    by_ranges = _view_of_products(np.clip(np.floor((rows - low) / step), 0, 255) - 128, labels)
+    int8, rescored = EmbeddingView(codes[:], labels), _rescored(bits, rows, codes[:], labels)
+    yield _point((name, m, "int8", "none"), int8, (m + 4, m + 4), _milliseconds(rows, codes))
+    yield _point((name, m, RANGES, "none"), by_ranges, (m, m))
+    yield _point((name, m, "binary", "none"), EmbeddingView(bits, labels), (packed, packed))
+    sizes = packed, packed + m + 4
+    yield _point((name, m, "binary, scored by int8", "none"), rescored, sizes, _milliseconds(rows, codes, signs))
     for rerank in ("query_expansion", "k_reciprocal"):
-        yield _Way(name, m, "float32", rerank, 4 * m), EmbeddingView(rows, labels), None
+        yield _point((name, m, "float32", rerank), plain, (4 * m, 4 * m))
 
 
 def _ranges(fitted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the lowest value of each coordinate and the step of its codes."""
     low, high = fitted.min(0), fitted.max(0)
     return low, np.maximum(high - low, 1e-12) / 255
-
-
-def _parts_of_ranges(fitted: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows less the middle of each range, and rows over its step: what codes by ranges change, by itself."""
-    low, step = _ranges(fitted)
-    return rows - (low + 128 * step), rows / step
 
 
 def _view_of_products(values: np.ndarray, labels: np.ndarray) -> EmbeddingView:
@@ -166,44 +147,31 @@ def _view_of_products(values: np.ndarray, labels: np.ndarray) -> EmbeddingView:
     return EmbeddingView(sides[0], labels, sides[1], labels, groups=numbers, reference_groups=numbers)
 
 
-def _rescored(view: EmbeddingView, rows: np.ndarray, whole: np.ndarray) -> EmbeddingView:
+def _rescored(bits: np.ndarray, rows: np.ndarray, whole: np.ndarray, labels: np.ndarray) -> EmbeddingView:
     """Return lists by signs whose first `SHORTLIST` * `K` are in order of the products with int8 rows."""
-    n = min(SHORTLIST * K + 1, len(rows))
-    found, order = EmbeddingView(view.embeddings, view.row_classes), view.relevance.reference_order
-    near = nearest_by_signs(rows, signs_of(rows), n, np.empty(0, np.int64))[view.relevance.query_order]
-    mine = view.relevance.query_order
-    by_signs = np.einsum("qd,qkd->qk", found.embeddings[mine], found.embeddings[near]) / rows.shape[1]
+    n, found = min(SHORTLIST * K + 1, len(rows)), EmbeddingView(bits, labels)
+    mine, order = found.relevance.query_order, found.relevance.reference_order
+    near = nearest_by_signs(rows[mine], signs_of(rows), n, np.empty(0, np.int64))
+    places = np.sort(np.argsort(order)[near], axis=1)
+    near = order[places]
+    by_signs = np.einsum("qd,qkd->qk", bits[mine], bits[near]) / rows.shape[1]
     values = np.einsum("qd,qkd->qk", rows[mine], whole[near]) - by_signs + 3
-    places = np.argsort(order)[near]
-    sorted_places = np.argsort(places, axis=1)
-    columns, values = (np.take_along_axis(one, sorted_places, 1).ravel() for one in (places, values))
-    found.bonus = ScoreBonus(np.arange(0, len(columns) + 1, n), columns, values.astype(np.float32))
+    found.bonus = ScoreBonus(np.arange(0, places.size + 1, n), places.ravel(), values.ravel().astype(np.float32))
     return found
 
 
-def _measured(way: _Way, view: EmbeddingView, rows: np.ndarray | QuantisedRows | None) -> FrontierPoint:
-    names = [name + ("" if way.rerank == "none" else f"+{way.rerank}") for name in METRICS]
+def _point(
+    way: tuple[str, int, str, str], view: EmbeddingView, n_bytes: tuple[int, int], milliseconds: float | None = None
+) -> FrontierPoint:
+    names = [name if way[3] == "none" else f"{name}+{way[3]}" for name in METRICS]
     found = evaluate_in_detail(view, names, bootstrap=Bootstrap())
     recall, score = (found.scores[name] for name in names)
-    return FrontierPoint(
-        reduction=way.reduction,
-        dimension=way.dimension,
-        precision=way.precision,
-        rerank=way.rerank,
-        recall=recall,
-        score=score,
-        interval=found.intervals[names[1]],
-        bytes_searched=way.bytes_searched,
-        bytes_stored=way.bytes_searched + way.bytes_more,
-        milliseconds=None if rows is None else _milliseconds(way, rows),
-    )
+    return FrontierPoint(*way, recall, score, found.intervals[names[1]], *n_bytes, milliseconds)
 
 
-def _milliseconds(way: _Way, rows: np.ndarray | QuantisedRows) -> float:
-    """Return the median time of a query by itself that searches all rows."""
+def _milliseconds(rows: np.ndarray, codes: np.ndarray | QuantisedRows, signs: np.ndarray | None = None) -> float:
+    """Return the median time of a query by itself that searches all rows as they are kept."""
     removed, k, times = np.empty(0, np.int64), min(K, len(rows)), []
-    signs = signs_of(rows[:]) if way.precision.startswith("binary") else None
-    codes = rows if signs is None else quantise(rows[:])
     for query in np.linspace(0, len(rows) - 1, N_TIMED).astype(np.int64):
         one, begun = rows[query : query + 1], time.perf_counter()
         if signs is None:

@@ -1,25 +1,17 @@
 """How the pairs of every class stand at thresholds that are chosen by the impostor pairs of all classes."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from functools import cache
 
 import numpy as np
 
 from fairground import evaluation
-from fairground.contracts import DataError, require
+from fairground.retrieval import DataError, normalise_rows, require
 
 #: equidistant distances, from 0 to the largest possible, among which a threshold of all classes is found
 STEPS = 10_000
 #: rows whose pairs are held at once
 EDGE = 1024
-
-
-class _Pairs(NamedTuple):
-    """Distances (r, c) of rows and columns with their classes; infinite where a pair is counted elsewhere."""
-
-    distances: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
 
 
 class PairsByClass:
@@ -39,15 +31,8 @@ class PairsByClass:
         self.n_impostors = sizes * (len(self._classes) - sizes) - left_out
         is_enough = bool((self.n_genuine > 0).any() and (self.n_impostors > 0).any())
         require(is_enough, "opis needs two classes, and two rows of one of them", DataError)
-        self._found: dict[tuple[float, float, int], tuple[np.ndarray, np.ndarray]] = {}
-
-    def shares(self, low_far: float, high_far: float, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return what `PairShares` says, computed once."""
-        key = (low_far, high_far, n)
-        if key not in self._found:
-            low, high = self._thresholds(low_far, high_far)
-            self._found[key] = self._shares(np.linspace(low, high, n))
-        return self._found[key]
+        #: what `PairShares` says, computed once
+        self.shares = cache(self._shares)
 
     def _thresholds(self, *rates: float) -> np.ndarray:
         """Return the largest distance of the grid at which a share of impostor pairs passes, for each rate."""
@@ -55,22 +40,23 @@ class PairsByClass:
         origin = np.zeros((1, self._view.embeddings.shape[1]))
         top = 2 * max(float(self._distances(rows, origin).max()) for rows in map(self._rows, self._starts()))
         passing = np.zeros(STEPS + 1, np.int64)
-        for pairs in self._blocks():
-            is_impostor = (pairs.left[:, None] != pairs.right) & np.isfinite(pairs.distances)
+        for distances, left, right in self._blocks():
+            is_impostor = (left[:, None] != right) & np.isfinite(distances)
             # Rounding may lift a distance beyond the largest possible one.
-            steps = np.ceil(pairs.distances[is_impostor] * (STEPS / max(top, 1e-300)))
+            steps = np.ceil(distances[is_impostor] * (STEPS / max(top, 1e-300)))
             passing += np.bincount(np.minimum(steps, STEPS).astype(np.int64), minlength=STEPS + 1)
         reached = np.cumsum(passing)
         places = np.searchsorted(reached, np.array(rates) * reached[-1], side="right") - 1
         return np.asarray(np.maximum(places, 0) * (top / STEPS))
 
-    def _shares(self, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        n_classes, n = len(self.n_genuine), len(thresholds)
+    def _shares(self, low_far: float, high_far: float, n: int) -> tuple[np.ndarray, np.ndarray]:
+        low, high = self._thresholds(low_far, high_far)
+        thresholds, n_classes = np.linspace(low, high, n), len(self.n_genuine)
         genuine, impostors = np.zeros((2, n_classes * n))
-        for pairs in self._blocks():
-            near = np.nonzero(pairs.distances <= thresholds[-1])
-            left, right = pairs.left[near[0]], pairs.right[near[1]]
-            places = np.searchsorted(thresholds, pairs.distances[near])
+        for distances, *sides in self._blocks():
+            near = np.nonzero(distances <= thresholds[-1])
+            left, right = (classes[place] for classes, place in zip(sides, near, strict=True))
+            places = np.searchsorted(thresholds, distances[near])
             is_own = left == right
             genuine += np.bincount(left[is_own] * n + places[is_own], minlength=n_classes * n)
             for ends in (left, right):
@@ -88,8 +74,7 @@ class PairsByClass:
         if self._view.ball is not None:
             self._view.ball.place(rows)
         elif not self._view.is_raw:
-            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-            rows = rows / np.where(lengths > 0, lengths, 1)
+            normalise_rows(rows)
         return rows
 
     def _distances(self, mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
@@ -98,7 +83,8 @@ class PairsByClass:
         halves = (np.einsum("ij,ij->i", rows, rows) / 2 for rows in (mine, theirs))
         return np.asarray(np.sqrt(np.maximum(2 * (np.add.outer(*halves) - mine @ theirs.T), 0)))
 
-    def _blocks(self) -> Iterator[_Pairs]:
+    def _blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield distances (r, c) of rows and columns with their classes; infinite where a pair is counted elsewhere."""
         for i in self._starts():
             mine = self._rows(i)
             for j in range(i, len(self._classes), EDGE):
@@ -107,4 +93,4 @@ class PairsByClass:
                 distances[self._groups[i : i + EDGE, None] == self._groups[j : j + EDGE]] = np.inf
                 if i == j:
                     distances[np.tril_indices(len(mine))] = np.inf
-                yield _Pairs(distances, self._classes[i : i + EDGE], self._classes[j : j + EDGE])
+                yield distances, self._classes[i : i + EDGE], self._classes[j : j + EDGE]

@@ -18,11 +18,13 @@ RelevanceRule = Literal["any", "same", "query_share", "jaccard", "levels"]
 GradedRows = tuple[np.ndarray, np.ndarray | None]
 #: rows of queries (q,) and of references (r,) to a matrix (q, r) of truth values, or of grades from 0 to 1
 RelevanceFunction = Callable[[np.ndarray, np.ndarray], np.ndarray]
+#: labels of each item, or of all
+_Counts = np.ndarray | int
 #: of queries and of references: pairs with equal numbers are left out
 Groups = tuple[np.ndarray, np.ndarray]
 
 
-def relevance_of(rule: RelevanceRule, n_shared: np.ndarray, n_query: np.ndarray, n_item: np.ndarray) -> np.ndarray:
+def relevance_of(rule: RelevanceRule, n_shared: np.ndarray, n_query: _Counts, n_item: _Counts) -> np.ndarray:
     """Return r(query, item) in [0, 1] by how many labels both share and how many each has.
 
     `any` is 1 where they share one, `same` where they share all; `query_share` and `jaccard` divide by the labels of
@@ -91,10 +93,8 @@ class SameClass(Relevance):
         if groups is not None:
             self.groups = groups[0][self.query_order], groups[1][self.reference_order]
             n_groups = int(max(group.max() for group in groups)) + 1
-            kinds, counts = np.unique(theirs * n_groups + self.groups[1], return_counts=True)
-            kind = mine * n_groups + self.groups[0]
-            at = np.minimum(np.searchsorted(kinds, kind), len(kinds) - 1)
-            self.n_relevant = self._size - np.where(kinds[at] == kind, counts[at], 0)
+            kinds, kind = np.sort(theirs * n_groups + self.groups[1]), mine * n_groups + self.groups[0]
+            self.n_relevant = self._size - np.searchsorted(kinds, kind, "right") + np.searchsorted(kinds, kind, "left")
 
     def lists(self, start: int, stop: int) -> Relevant:
         size = self._size[start:stop]
@@ -106,10 +106,8 @@ class SameClass(Relevance):
             kept &= self.groups[0][query] != self.groups[1][where]
         query, where, grades = query[kept], where[kept].astype(np.int32), None
         if self._levels is not None:
-            columns = zip(self._levels[0].T, self._levels[1].T, strict=True)
-            n_shared = sum((mine[query] == theirs[where]).astype(np.int64) for mine, theirs in columns)
-            n_levels = np.array(self.n_levels)
-            grades = relevance_of("levels", np.asarray(n_shared), n_levels, n_levels)
+            n_shared = (self._levels[0][query] == self._levels[1][where]).sum(1)
+            grades = relevance_of("levels", n_shared, self.n_levels, self.n_levels)
         return Relevant(start, _offsets(self.n_relevant[start:stop]), where, grades)
 
 
@@ -121,26 +119,20 @@ class Listed(Relevance):
     ) -> None:
         self.query_order, self.reference_order = np.arange(len(own_rows)), np.arange(n_references)
         self.own, self.groups = own_rows, groups
-        kept: list[np.ndarray] = []
-        grades: list[np.ndarray] = []
-        for query, ((rows, graded), own) in enumerate(zip(lists, own_rows, strict=True)):
-            is_kept = rows != own
-            if groups is not None:
-                is_kept &= groups[1][rows] != groups[0][query]
-            kept.append(rows[is_kept])
-            if graded is not None:
-                grades.append(graded[is_kept])
-        self.n_relevant = np.array([len(rows) for rows in kept], np.int64)
-        self._offsets = _offsets(self.n_relevant)
-        self._where = np.concatenate(kept).astype(np.int32)
-        self._grades = np.concatenate(grades) if grades else None
+        rows, grades = zip(*lists, strict=True)
+        query, where = np.repeat(np.arange(len(rows)), [len(some) for some in rows]), np.concatenate(rows)
+        is_kept = where != own_rows[query]
+        if groups is not None:
+            is_kept &= groups[1][where] != groups[0][query]
+        self.n_relevant = np.bincount(query[is_kept], minlength=len(rows))
+        self._offsets, self._where = _offsets(self.n_relevant), where[is_kept].astype(np.int32)
+        self._grades = None if grades[0] is None else np.concatenate(grades)[is_kept]
 
     def lists(self, start: int, stop: int) -> Relevant:
         offsets = self._offsets[start : stop + 1]
         here = slice(offsets[0], offsets[-1])
-        return Relevant(
-            start, offsets - offsets[0], self._where[here], None if self._grades is None else self._grades[here]
-        )
+        grades = None if self._grades is None else self._grades[here]
+        return Relevant(start, offsets - offsets[0], self._where[here], grades)
 
 
 def _offsets(sizes: np.ndarray) -> np.ndarray:
@@ -162,7 +154,7 @@ def lists_from_sets(
         if rule in (None, "any"):
             yield rows, None
         else:
-            grades = relevance_of(rule or "any", n_shared, np.array(len(labels)), n_labels[rows])
+            grades = relevance_of(rule or "any", n_shared, len(labels), n_labels[rows])
             yield rows[grades > 0], grades[grades > 0]
 
 
@@ -178,9 +170,8 @@ def lists_from_function(
         wanted, got = (len(rows), n_references), f"got {verdict.dtype} of shape {verdict.shape}"
         refusal = f"the relevance function must return a matrix of truth values or grades of shape {wanted}; {got}"
         require(verdict.shape == wanted and verdict.dtype.kind in "bf", refusal, DataError)
-        is_graded = verdict.dtype.kind == "f"
-        is_within = not is_graded or bool(((verdict >= 0) & (verdict <= 1)).all())
+        is_within = bool(((verdict >= 0) & (verdict <= 1)).all())
         require(is_within, "the grades of the relevance function must be in [0, 1]", DataError)
         for row in verdict:
             found = np.flatnonzero(row)
-            yield found, row[found].astype(np.float64) if is_graded else None
+            yield found, row[found].astype(np.float64) if verdict.dtype.kind == "f" else None

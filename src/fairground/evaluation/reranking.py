@@ -51,10 +51,10 @@ def _lists(
 
 def _expanded_sides(view: "evaluation.EmbeddingView", how: QueryExpansion) -> tuple[np.ndarray, np.ndarray | None]:
     rows = _unit(view, view.embeddings)
-    if view.references is None:
-        return retrieval.expanded(rows, _lists(view, rows, how.n)[0], rows, how), None
-    theirs = _unit(view, view.references)
+    theirs = rows if view.references is None else _unit(view, view.references)
     moved = retrieval.expanded(theirs, _lists(view, theirs, how.n)[0], theirs, how)
+    if view.references is None:
+        return moved, None
     return retrieval.expanded(rows, _lists(view, rows, how.n, theirs)[0], theirs, how), moved
 
 

@@ -16,27 +16,26 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from fairground.contracts.trunk_head_transform import Head, require
+from fairground.contracts.trunk_head_transform import AffineHead, require
 
 
-class SelfDistilledHead(Head):
+class SelfDistilledHead(AffineHead):
     """`branches` are the widths of the wider embeddings. `loss=self_distillation` takes what this head gives."""
 
     def __init__(
         self, *, n_features: int, embedding_dim: int = 128, branches: Sequence[int] = (512, 1024, 1536, 2048)
     ) -> None:
-        super().__init__()
         require(1 <= embedding_dim <= 65536, f"self_distilled.embedding_dim must be in [1, 65536]; got {embedding_dim}")
         refusal = f"self_distilled.branches must be whole numbers in [1, 65536], one at least; got {list(branches)}"
         require(len(branches) > 0 and all(isinstance(d, int) and 1 <= d <= 65536 for d in branches), refusal)
-        self.embedding_dim, self.branch_dims = embedding_dim, tuple(branches)
-        self.layer = nn.Linear(n_features, embedding_dim)
+        super().__init__(n_features, embedding_dim)
+        self.branch_dims = tuple(branches)
         self.branches = nn.ModuleList(
             nn.Sequential(nn.Linear(n_features, width), nn.ReLU(), nn.Linear(width, width)) for width in branches
         )
 
     def forward(self, features: Tensor) -> Tensor:
-        embeddings: Tensor = self.layer(features)
+        embeddings = super().forward(features)
         if not self.training:
             return embeddings
         return torch.cat([embeddings, *(branch(features) for branch in self.branches), features], 1)

@@ -1,7 +1,7 @@
 """Parts inside a loss, by name and settings."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairground.contracts import Loss, Miner
@@ -20,6 +20,13 @@ def build_wrapped(
         refusal = f"no setting '{setting}' of {name} in {owner}.{nearest(setting, takes)}"
         require(setting in takes and setting not in sizes, refusal)
     return found(**settings, **{size: value for size, value in sizes.items() if size in takes and value is not None})
+
+
+def checked_weights(owner: str, weights: Sequence[float], n: int, of: str) -> tuple[float, ...]:
+    """Return one weight for each of `n` terms, by default all 1."""
+    require(len(weights) in (0, n), f"{owner}.weights must be one number per {of}, {n}; got {len(weights)}")
+    require(all(weight >= 0 for weight in weights), f"{owner}.weights must be 0 or more; got {list(weights)}")
+    return tuple(weights) or (1.0,) * n
 
 
 def build_wrapped_miner(owner: str, name: str | None, settings: Mapping[str, Any] | None, loss: Loss) -> Miner | None:

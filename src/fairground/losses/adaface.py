@@ -15,6 +15,7 @@ Departures from the paper
     batch of one has no deviation, and leaves it as it was.
 """
 
+from functools import partial
 from math import pi
 from typing import Literal
 
@@ -63,7 +64,11 @@ class AdafaceLoss(Loss):
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         lengths = norms(embeddings.detach()).clamp(1e-3, 100)
         if self.training:
-            self._follow(lengths)
+            some = lengths.to(self.mean.dtype)
+            if len(some) > 0:
+                self.mean.lerp_(some.mean(), self.rate)
+            if len(some) > 1:
+                self.deviation.lerp_(some.std(), self.rate)
         quality = (lengths - self.mean.to(lengths.dtype)) / (self.deviation.to(lengths.dtype) + 1e-3)
         quality = (self.concentration * quality).clamp(-1, 1)
 
@@ -71,16 +76,7 @@ class AdafaceLoss(Loss):
             theta = (cosine.arccos() - self.margin * quality).clamp(CLEARANCE, pi - CLEARANCE)
             return theta.cos() - self.margin * (1 + quality)
 
-        def clear(cosine: Tensor) -> Tensor:
-            return cosine.clamp(-1 + CLEARANCE, 1 - CLEARANCE)
-
+        clear = partial(torch.clamp, min=-1 + CLEARANCE, max=1 - CLEARANCE)
         return class_cross_entropy(
             embeddings, self.weights, labels, scale=self.scale, similarity=clear, own_similarity=own
         )
-
-    @torch.no_grad()
-    def _follow(self, lengths: Tensor) -> None:
-        if len(lengths) > 0:
-            self.mean.lerp_(lengths.mean().to(self.mean.dtype), self.rate)
-        if len(lengths) > 1:
-            self.deviation.lerp_(lengths.std().to(self.deviation.dtype), self.rate)

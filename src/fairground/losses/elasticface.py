@@ -58,8 +58,7 @@ class ElasticfaceLoss(Loss):
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         home = embeddings.device if generator is None else generator.device
         drawn = torch.randn(len(labels), 1, generator=generator, device=home)
-        drawn = drawn.to(embeddings.device, embeddings.dtype)
-        margins = self.margin + self.deviation * drawn
+        margins = self.margin + self.deviation * drawn.to(embeddings.device, embeddings.dtype)
 
         def own(cosine: Tensor) -> Tensor:
             given = margins

@@ -25,7 +25,7 @@ import torch
 from torch import Generator, Tensor
 
 from fairground.contracts.loss import LogReal, Loss, Real, Tuples
-from fairground.functional import mean_hinges, normalize, own_places, pair_masks, sum_over_blocks
+from fairground.functional import mean_hinges, mean_of_parts, normalize, own_places, pair_masks, sum_over_blocks
 
 
 class HierarchicalApLoss(Loss):
@@ -63,8 +63,7 @@ class HierarchicalApLoss(Loss):
         self.n_classes = None if levels is None else len(levels)
         self.temperature, self.threshold, self.slope, self.start = temperature, threshold, slope, start
         self.offset = start + 1 / (1 + exp(-threshold / temperature)) if offset is None else offset
-        self.alpha, self.query_in_ranking = alpha, query_in_ranking
-        self.calibration_weight = calibration_weight
+        self.alpha, self.query_in_ranking, self.calibration_weight = alpha, query_in_ranking, calibration_weight
         self.positive_margin, self.negative_margin = positive_margin, negative_margin
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
@@ -74,14 +73,11 @@ class HierarchicalApLoss(Loss):
         def parts(rows: slice) -> Tensor:
             s = z[rows] @ z.T
             shared = (levels[rows].unsqueeze(1) == levels).sum(2)
-            is_listed = torch.ones_like(shared, dtype=torch.bool)
-            if not self.query_in_ranking:
-                is_listed = ~own_places(labels, rows)
+            is_listed = ~own_places(labels, rows) | self.query_in_ranking
             relevance = self.relevances(shared, is_listed, levels.shape[1], s.dtype)
             return self._parts(s, relevance, is_listed, is_counted=(relevance > 0).sum(1) > self.query_in_ranking)
 
-        total, count = sum_over_blocks(parts, len(z), len(z) ** 2)
-        loss = total / count.clamp_min(1)
+        loss = mean_of_parts(sum_over_blocks(parts, len(z), len(z) ** 2))
         if self.calibration_weight:
             loss = loss + self.calibration_weight * self._calibration(z, labels)
         return loss

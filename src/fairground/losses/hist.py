@@ -47,8 +47,7 @@ class HistLoss(Loss):
         self.n_classes = n_classes
         self.tau, self.alpha, self.hypergraph_weight = tau, alpha, hypergraph_weight
         self.means = nn.Parameter(nn.init.kaiming_normal_(torch.empty(n_classes, embedding_dim), mode="fan_out"))
-        self.log_variances = nn.Parameter(torch.empty(n_classes, embedding_dim))
-        nn.init.kaiming_normal_(self.log_variances, mode="fan_out")
+        self.log_variances = nn.Parameter(nn.init.kaiming_normal_(torch.empty_like(self.means), mode="fan_out"))
         self.first, self.second = nn.Linear(embedding_dim, hidden), nn.Linear(hidden, n_classes)
         self.scale, self.shift = nn.Parameter(torch.ones(hidden)), nn.Parameter(torch.zeros(hidden))
 

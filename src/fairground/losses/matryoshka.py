@@ -20,7 +20,7 @@ from torch import Generator, Tensor, nn, stack
 from torch.func import functional_call
 
 from fairground.contracts.loss import Loss, Tuples, require
-from fairground.losses._wrapped_parts import build_wrapped
+from fairground.losses._wrapped_parts import build_wrapped, checked_weights
 
 #: the default dimensions are halved down to this
 SMALLEST = 8
@@ -48,16 +48,12 @@ class MatryoshkaLoss(Loss):
         class_weights: Literal["shared", "own"] = "shared",
     ) -> None:
         super().__init__()
-        self.dimensions = tuple(dimensions) or _halved(embedding_dim)
+        self.dimensions = tuple(dimensions) or halved(embedding_dim)
         wanted = f"matryoshka.dimensions must be different whole numbers in 1..{embedding_dim}"
         is_valid = all(isinstance(m, int) and 1 <= m <= embedding_dim for m in self.dimensions)
         is_valid = is_valid and len(set(self.dimensions)) == len(self.dimensions)
         require(is_valid, f"{wanted}; got {list(dimensions)}")
-        count = len(self.dimensions)
-        refusal = f"matryoshka.weights must be one number per dimension, {count}; got {len(weights)}"
-        require(len(weights) in (0, count), refusal)
-        require(all(weight >= 0 for weight in weights), f"matryoshka.weights must be 0 or more; got {list(weights)}")
-        self.weights = tuple(weights) or (1.0,) * count
+        self.weights = checked_weights("matryoshka", weights, len(self.dimensions), "dimension")
 
         def build(dimension: int) -> Loss:
             sizes = {"n_classes": n_classes, "embedding_dim": dimension, "levels": levels}
@@ -66,19 +62,17 @@ class MatryoshkaLoss(Loss):
 
         built = [build(embedding_dim)] if class_weights == "shared" else [build(m) for m in self.dimensions]
         self.losses = nn.ModuleList(built)
+        #: which weights of a shared loss have one number per coordinate, and along which axis
+        self.axes: dict[str, int] = {}
         if class_weights == "shared":
             remembers = next(built[0].buffers(), None) is not None
             refusal = f"matryoshka.class_weights must be 'own' for {loss}, which keeps values from batch to batch"
             require(not remembers, f"{refusal}; got 'shared'")
-        with torch.device("meta"):
-            narrow = build(1) if class_weights == "shared" else built[0]
-        shapes = {name: weight.shape for name, weight in narrow.named_parameters()}
-        #: which weights of a shared loss have one number per coordinate, and along which axis
-        self.axes = {
-            name: next(axis for axis, size in enumerate(weight.shape) if size != shapes[name][axis])
-            for name, weight in built[0].named_parameters()
-            if weight.shape != shapes[name]
-        }
+            with torch.device("meta"):
+                narrow = build(1)
+            for (name, wide), one in zip(built[0].named_parameters(), narrow.parameters(), strict=True):
+                if wide.shape != one.shape:
+                    self.axes[name] = next(axis for axis, size in enumerate(wide.shape) if size != one.shape[axis])
         self.accepts, self.on_sphere, self.is_random = built[0].accepts, built[0].on_sphere, built[0].is_random
         self.n_classes = built[0].n_classes
 
@@ -97,7 +91,8 @@ class MatryoshkaLoss(Loss):
         return first.known_bugs() if isinstance(first, Loss) else ()
 
 
-def _halved(dimension: int) -> tuple[int, ...]:
+def halved(dimension: int) -> tuple[int, ...]:
+    """Return d, d/2, d/4 ... down to 8."""
     halves = [dimension]
     while halves[-1] // 2 >= SMALLEST:
         halves.append(halves[-1] // 2)

@@ -15,7 +15,6 @@ Departures from the paper
 """
 
 from collections.abc import Sequence
-from itertools import accumulate
 from typing import Any
 
 import torch
@@ -62,7 +61,6 @@ class SelfDistillationLoss(Loss):
         refusal = "loss self_distillation learns from the branches of a head, and this head has none"
         require(branches is None or len(branches) > 0, f"{refusal}; set head=self_distilled")
         self.widths = [embedding_dim, *(branches or ())]
-        self.ends = list(accumulate(self.widths[:-1]))
         sizes = [{"n_classes": n_classes, "embedding_dim": width} for width in self.widths]
         made = [build_wrapped("self_distillation", "losses", Loss, loss, settings or {}, size) for size in sizes]
         self.losses, self.bugs = nn.ModuleList(made), made[0].known_bugs()
@@ -78,7 +76,7 @@ class SelfDistillationLoss(Loss):
         is_fitting = embeddings.shape[1] >= n_wide
         wanted = f"embedding and branches side by side, {' + '.join(map(str, self.widths))} numbers"
         require(is_fitting, f"self_distillation takes {wanted}; got {embeddings.shape[1]}")
-        views = torch.tensor_split(embeddings[:, :n_wide], self.ends, 1)
+        views = torch.split_with_sizes(embeddings[:, :n_wide], self.widths, 1)
         values = []
         for loss, view in zip(self.losses, views, strict=True):
             mined = None if self.miner is None else self.miner(view, labels, generator=generator)
@@ -90,11 +88,10 @@ class SelfDistillationLoss(Loss):
         total = (values[0] + torch.stack(values[1:]).mean()) / 2 + self.weight * torch.stack(relations).mean()
         if self.feature_weight == 0:
             return total
-        features = embeddings[:, n_wide:]
         is_begun = self.step >= self.feature_start
         if self.training:
             self.step += 1
-        return total + self.feature_weight * is_begun * relation_divergence(z, features, self.temperature)
+        return total + self.feature_weight * is_begun * relation_divergence(z, embeddings[:, n_wide:], self.temperature)
 
     def known_bugs(self) -> tuple[str, ...]:
         return self.bugs

@@ -16,8 +16,8 @@ Departures from the paper
 import torch
 from torch import Generator, Tensor, nn
 
-from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples, as_pairs
-from fairground.functional import normalize, pair_masks, pair_weights, rows_of, softplus, sum_over_rows
+from fairground.contracts.loss import LogReal, Loss, Pairs, Triplets, Tuples
+from fairground.functional import normalize, pair_weights, rows_of, softplus, sum_over_rows
 
 
 class SigmoidPairsLoss(Loss):
@@ -37,7 +37,17 @@ class SigmoidPairsLoss(Loss):
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         z = normalize(embeddings)
         scale = self.scale * self.log_scale_change.to(z.dtype).exp()
-        bias = self.bias_change.to(z.dtype) + (_log_odds(labels, tuples, z.dtype) if self.bias is None else self.bias)
+
+        def n_pairs(rows: slice) -> Tensor:
+            weights = pair_weights(embeddings, labels, tuples, repeats=True, rows=rows)
+            return torch.stack([some.sum(dtype=torch.long) for some in weights])
+
+        start = self.bias
+        if start is None:
+            # No pair of a kind counts as one.
+            positives, negatives = sum_over_rows(n_pairs, len(z), len(z)).clamp_min(1).to(z.dtype).log()
+            start = positives - negatives
+        bias = start + self.bias_change.to(z.dtype)
 
         def block_sum(rows: slice) -> Tensor:
             logits = scale * (rows_of(z, rows) @ z.T) + bias
@@ -47,15 +57,3 @@ class SigmoidPairsLoss(Loss):
             return (positive * softplus(-logits) + negative * softplus(logits)).sum()
 
         return sum_over_rows(block_sum, len(z), len(z)) / max(1, len(z))
-
-
-def _log_odds(labels: Tensor, tuples: Tuples | None, dtype: torch.dtype) -> Tensor:
-    """Return the log of how many positive pairs there are for each negative one; no pair of a kind counts as one."""
-    if tuples is None:
-        n = len(labels)
-        n_positives = sum_over_rows(lambda rows: pair_masks(labels, rows).positive.sum(), n, n)
-        n_negatives = n * (n - 1) - n_positives
-    else:
-        pairs = as_pairs(tuples)
-        n_positives, n_negatives = (labels.new_tensor(some.numel()) for some in (pairs.positive, pairs.negative))
-    return n_positives.clamp_min(1).to(dtype).log() - n_negatives.clamp_min(1).to(dtype).log()

@@ -17,7 +17,7 @@ from torch import Generator, Tensor, nn, stack
 
 from fairground.contracts.loss import Loss, Pairs, Triplets, Tuples, require
 from fairground.contracts.miner import Miner
-from fairground.losses._wrapped_parts import build_wrapped, build_wrapped_miner
+from fairground.losses._wrapped_parts import build_wrapped, build_wrapped_miner, checked_weights
 from fairground.spec import nearest
 
 
@@ -44,16 +44,13 @@ class WeightedSumLoss(Loss):
     ) -> None:
         super().__init__()
         require(len(losses) >= 1, "weighted_sum.losses must name one loss at least; got none")
-        refusal = f"weighted_sum.weights must be one number per loss, {len(losses)}; got {len(weights)}"
-        require(len(weights) in (0, len(losses)), refusal)
-        require(all(weight >= 0 for weight in weights), f"weighted_sum.weights must be 0 or more; got {list(weights)}")
         of: dict[str, dict[str, Any]] = {loss: {} for loss in losses if isinstance(loss, str)}
         for name, value in (settings or {}).items():
             loss, _, setting = name.partition(".")
             require(loss in of, f"weighted_sum.settings.{name} is of none of its losses.{nearest(loss, of)}")
             of[loss][setting] = value
         sizes: dict[str, Any] = {"n_classes": n_classes, "embedding_dim": embedding_dim, "levels": levels}
-        self.weights = tuple(weights) or (1.0,) * len(losses)
+        self.weights = checked_weights("weighted_sum", weights, len(losses), "loss")
         self.losses = nn.ModuleList(
             build_wrapped("weighted_sum", "losses", Loss, loss, of[loss], sizes) if isinstance(loss, str) else loss
             for loss in losses

@@ -26,12 +26,10 @@ class HierarchicalApMetric(RankingMetric):
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
         grades, kind = np.unique(ranking.relevance, return_inverse=True)
-        counts = [ranking.total(kind == place) for place in range(len(grades))]
-        worth = [grade / np.maximum(count, 1) for grade, count in zip(grades, counts, strict=True)]
-        own = np.zeros(len(ranking.ranks))
+        worth = [grade / np.maximum(ranking.total(kind == place), 1) for place, grade in enumerate(grades)]
+        own, gains = np.zeros((2, len(ranking.ranks)))
         for place, value in enumerate(worth):
             own += np.where(kind == place, ranking.per_entry(value), 0)
-        gains = np.zeros(len(ranking.ranks))
         for place, value in enumerate(worth):
             gains += ranking.running(kind == place) * np.minimum(ranking.per_entry(value), own)
         total = ranking.total(own)

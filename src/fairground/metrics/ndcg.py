@@ -29,21 +29,14 @@ class NdcgMetric(RankingMetric):
         self.k = k
 
     def per_query(self, ranking: Ranking) -> np.ndarray:
-        gain = 1 / np.log2(ranking.ranks + 1.0)
-        if self.k is not None:
-            gain = gain * (ranking.ranks <= self.k)
-        if ranking.grades is not None:
-            return self._graded(ranking, gain)
-        reach = ranking.n_relevant if self.k is None else np.minimum(ranking.n_relevant, self.k)
-        longest = int(reach.max(initial=0))
-        best = np.concatenate(([0.0], np.cumsum(1 / np.log2(np.arange(1, longest + 1) + 1.0))))[reach]
-        return ranking.total(gain) / np.where(reach > 0, best, 1.0)
-
-    def _graded(self, ranking: Ranking, discount: np.ndarray) -> np.ndarray:
-        worth = ranking.relevance
+        gain = ranking.relevance
         if ranking.n_levels > 1:
-            worth = 2.0 ** (ranking.n_levels * worth) - 1
-        query = ranking.per_entry(np.arange(ranking.n_queries))
-        falling = worth[np.lexsort((-worth, query))] / np.log2(ranking.found + 1.0)
-        best = ranking.total(falling if self.k is None else falling * (ranking.found <= self.k))
-        return ranking.total(worth * discount) / np.where(best > 0, best, 1.0)
+            gain = 2.0 ** (ranking.n_levels * gain) - 1
+        falling = gain
+        if ranking.grades is not None:
+            falling = gain[np.lexsort((-gain, ranking.per_entry(np.arange(ranking.n_queries))))]
+        found, best = (
+            ranking.total(gains / np.log2(places + 1.0) * (places <= (self.k or np.inf)))
+            for gains, places in ((gain, ranking.ranks), (falling, ranking.found))
+        )
+        return np.asarray(found / np.where(best > 0, best, 1.0))

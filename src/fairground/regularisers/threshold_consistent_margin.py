@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from fairground.contracts.regulariser import LogReal, Loss, Real, Regulariser
-from fairground.functional import mean_of_parts, normalize, pair_masks, rows_of, sum_over_rows
+from fairground.functional import mean_of_parts, normalize, pair_masks, rows_of, sum_over_rows, weighted_parts
 
 
 class ThresholdConsistentMarginRegulariser(Regulariser):
@@ -54,11 +54,8 @@ class ThresholdConsistentMarginRegulariser(Regulariser):
             cosines = rows_of(z, rows) @ z.T
             pairs = pair_masks(labels, rows)
             near, far = self.positive_margin - cosines, cosines - self.negative_margin
-            found = []
-            for excess, mask in ((near, pairs.positive), (far, pairs.negative)):
-                counted = (mask & (excess >= 0)).to(z.dtype)
-                found.append(torch.stack([(excess * counted).sum(), counted.sum()]))
-            return torch.stack(found)
+            sides = (near, pairs.positive), (far, pairs.negative)
+            return torch.stack([weighted_parts(excess, (mask & (excess >= 0)).to(z.dtype)) for excess, mask in sides])
 
         positives, negatives = sum_over_rows(parts, len(z), len(z))
         return self.positive_weight * mean_of_parts(positives) + self.negative_weight * mean_of_parts(negatives)

@@ -11,14 +11,10 @@ _COLUMNS = ("vectors", "MAP@R, %", "95 % interval", "Recall@1, %", "bytes search
 
 def frontier_sentence(found: "deploy.Frontier") -> str:
     best, small = found.best, found.smallest
-    span = f"{show('map@r', best.interval.low)} to {show('map@r', best.interval.high)}"
-    head = (
-        f"The best plain vectors, {best.dimension} {_NAMES[best.reduction]}, have MAP@R {show('map@r', best.score)} %"
-    )
+    head = f"The best plain vectors, {_numbers(best)}, have MAP@R {show('map@r', best.score)} % ({_interval(best)})"
     if small == best:
-        return f"{head} ({span}); no smaller dimension is within that interval."
-    tail = f"{small.dimension} {_NAMES[small.reduction]} are the smallest within that interval"
-    return f"{head} ({span}); {tail}, with {show('map@r', small.score)} %."
+        return f"{head}; no smaller dimension is within that interval."
+    return f"{head}; {_numbers(small)} are the smallest within that interval, with {show('map@r', small.score)} %."
 
 
 def ranges_sentence(found: "deploy.Frontier") -> str:
@@ -32,12 +28,8 @@ def ranges_sentence(found: "deploy.Frontier") -> str:
 
 
 def write_frontier(found: "deploy.Frontier", *, title: str, out: Path) -> Path:
-    draw = panels(
-        [_dimensions(found), _other_ways(found)],
-        columns=1,
-        keys=[(name, series) for series, name in enumerate(_NAMES.values())],
-        kind="line",
-    )
+    keys = [(name, series) for series, name in enumerate(_NAMES.values())]
+    draw = panels([_dimensions(found), _other_ways(found)], columns=1, keys=keys, kind="line")
     description = "MAP@R against numbers per vector, and of fewer bits and re-ranked lists, with 95 % intervals"
     page = render(
         "frontier.html",
@@ -64,14 +56,12 @@ def _dimensions(found: "deploy.Frontier") -> Panel:
 
 
 def _other_ways(found: "deploy.Frontier") -> Panel:
-    chosen = dict.fromkeys((one.reduction, one.dimension) for one in (found.best, found.smallest, found.points[0]))
-    ways = [one for place in chosen for one in found.points if (one.reduction, one.dimension) == place]
-    bars = []
-    for row, one in enumerate(ways):
-        half = 50 * (one.interval.high - one.interval.low)
-        bars.append(Bar(row, 100 * one.score, series=[*_NAMES].index(one.reduction), error=half))
+    chosen = dict.fromkeys(one[:2] for one in (found.best, found.smallest, found.points[0]))
+    ways = [one for place in chosen for one in found.points if one[:2] == place]
+    halves = [50 * (one.interval.high - one.interval.low) for one in ways]
+    series = [[*_NAMES].index(one.reduction) for one in ways]
     return Panel(
-        bars,
+        [Bar(row, 100 * one.score, series=series[row], error=halves[row]) for row, one in enumerate(ways)],
         title="Fewer bits, and re-ranked (transductive)",
         x="MAP@R, %",
         rows=[f"{one.dimension}, {_way(one).replace(', scored by', ' then')}" for one in ways],
@@ -82,14 +72,16 @@ def _way(one: "deploy.FrontierPoint") -> str:
     return one.precision if one.rerank == "none" else one.rerank.replace("_", " ")
 
 
+def _numbers(one: "deploy.FrontierPoint") -> str:
+    return f"{one.dimension} {_NAMES[one.reduction]}"
+
+
+def _interval(one: "deploy.FrontierPoint") -> str:
+    return f"{show('map@r', one.interval.low)} to {show('map@r', one.interval.high)}"
+
+
 def _cells(one: "deploy.FrontierPoint") -> tuple[str, ...]:
-    mark = "" if one.rerank == "none" else " (transductive)"
-    return (
-        f"{one.dimension} {_NAMES[one.reduction]}, {_way(one)}{mark}",
-        show("map@r", one.score),
-        f"{show('map@r', one.interval.low)} to {show('map@r', one.interval.high)}",
-        show("recall@1", one.recall),
-        f"{one.bytes_searched:,}",
-        f"{one.bytes_stored:,}",
-        "" if one.milliseconds is None else f"{one.milliseconds:.2f}",
-    )
+    name = f"{_numbers(one)}, {_way(one)}" + ("" if one.rerank == "none" else " (transductive)")
+    scores = show("map@r", one.score), _interval(one), show("recall@1", one.recall)
+    time = "" if one.milliseconds is None else f"{one.milliseconds:.2f}"
+    return name, *scores, f"{one.bytes_searched:,}", f"{one.bytes_stored:,}", time

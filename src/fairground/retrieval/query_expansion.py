@@ -33,14 +33,13 @@ class QueryExpansion(NamedTuple):
 
 def expanded(rows: np.ndarray, near: np.ndarray, references: np.ndarray, how: QueryExpansion) -> np.ndarray:
     """Return unit rows (n, d) moved towards the unit references whose numbers are `near` (n, k), -1 for none."""
-    found = np.empty_like(rows)
+    found = rows.copy()
     for begin in range(0, len(rows), BLOCK_ROWS):
         some, numbers = rows[begin : begin + BLOCK_ROWS], near[begin : begin + BLOCK_ROWS]
-        total = some.copy()
+        total = found[begin : begin + BLOCK_ROWS]
         for place in range(numbers.shape[1]):
             others = references[numbers[:, place]]
             similarity = np.maximum((some * others).sum(1), 0) ** how.alpha
             total += np.where(numbers[:, place] >= 0, similarity, 0)[:, None].astype(rows.dtype) * others
         normalise_rows(total)
-        found[begin : begin + BLOCK_ROWS] = total
     return found

@@ -20,12 +20,14 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from fairground.retrieval import require, share_stretches
 
 #: rows worked on by one thread at a time
 STEP = 512
+#: offsets, rows or columns, and values of a sparse matrix
+_Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class KReciprocal(NamedTuple):
@@ -59,109 +61,68 @@ def reciprocal_overlap(
     """
     n = len(rows)
     lists = np.concatenate([np.arange(n, dtype=np.int32)[:, None], near], 1)
+    sides = _neighbours(lists, how.k1), _neighbours(lists, round(how.k1 / 2))
+    mutual, theirs = (side.multiply(side.T).tocsr() for side in sides)
+    theirs_across, sizes = theirs.T.tocsr(), theirs.sum(1)
     scale = 1 / np.maximum(furthest, 1e-300)
-    pieces: dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+    pieces: dict[int, csr_array] = {}
 
     def encode(begin: int, end: int) -> None:
-        pieces[begin] = _encode(lists, rows, scale, round(how.k1 / 2), begin, end)
+        mine = mutual[begin:end]
+        common = mine.multiply(mine @ theirs_across).tocoo()
+        is_joined = 3 * common.data > 2 * sizes[common.col]
+        joined = csr_array((common.data[is_joined], (common.row[is_joined], common.col[is_joined])), shape=mine.shape)
+        sets = mine + joined @ theirs
+        sets.sort_indices()
+        sets.data = _shares(sets.indptr, sets.indices, rows, scale, begin)
+        pieces[begin] = sets
 
     share_stretches(n, STEP, encode, threads)
-    encoded = _joined(pieces, n)
-    k2 = lists[:, : how.k2]
-    is_there = k2 >= 0
-    ends = np.concatenate([[0], np.cumsum(is_there.sum(1))])
-    share = np.repeat(1 / is_there.sum(1), is_there.sum(1))
-    encoded = csr_array((share, k2[is_there], ends), shape=(n, n)) @ encoded
-    columns = encoded.tocsc()
-    pieces = {}
+    first = _neighbours(lists, how.k2 - 1)
+    first.data = np.repeat(1 / first.sum(1), np.diff(first.indptr))
+    encoded = first @ vstack([pieces[begin] for begin in sorted(pieces)], format="csr")
+    by_row, by_column = ((v.indptr.astype(np.int64), v.indices, v.data) for v in (encoded, encoded.tocsc()))
 
     def overlap(begin: int, end: int) -> None:
-        sides = ((side.indptr.astype(np.int64), side.indices, side.data) for side in (encoded, columns))
-        pieces[begin] = _overlap(*next(sides), *next(sides), begin, end)
+        offsets, columns, values = _overlap(by_row, by_column, begin, end)
+        pieces[begin] = csr_array((values, columns, offsets), shape=(end - begin, n))
 
     share_stretches(n, STEP, overlap, threads)
-    return _joined(pieces, n)
+    return vstack([pieces[begin] for begin in sorted(pieces)], format="csr")
 
 
-def _joined(pieces: dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]], n: int) -> csr_array:
-    sizes, columns, values = (
-        np.concatenate(parts) for parts in zip(*(pieces[key] for key in sorted(pieces)), strict=True)
-    )
-    return csr_array((values, columns, np.concatenate([[0], np.cumsum(sizes)])), shape=(n, n))
-
-
-@numba.njit(nogil=True, cache=True)
-def _reciprocal(lists: np.ndarray, i: int, k: int, out: np.ndarray) -> int:
-    """Write R(i, k) into `out`, and return its size."""
-    size = 0
-    for j in lists[i, : k + 1]:
-        if j >= 0:
-            for back in lists[j, : k + 1]:
-                if back == i:
-                    out[size] = j
-                    size += 1
-                    break
-    return size
+def _neighbours(lists: np.ndarray, k: int) -> csr_array:
+    """Return N(i, k) as ones in row i, in order of distance."""
+    some = lists[:, : k + 1]
+    is_there = some >= 0
+    ends = np.concatenate([[0], np.cumsum(is_there.sum(1))])
+    return csr_array((np.ones(ends[-1], np.int32), some[is_there], ends), shape=(len(lists), len(lists)))
 
 
 @numba.njit(nogil=True, cache=True)
-def _encode(
-    lists: np.ndarray, rows: np.ndarray, scale: np.ndarray, half: int, begin: int, end: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the sizes, columns and values of rows begin..end of V."""
-    width = lists.shape[1]
-    most = width * (half + 2)
-    sizes = np.zeros(end - begin, np.int64)
-    columns = np.empty((end - begin) * most, np.int32)
-    values = np.empty((end - begin) * most, np.float64)
-    mine, theirs, at = np.empty(width, np.int32), np.empty(width, np.int32), 0
-    mark = np.full(len(lists), -1, np.int64)  # who is in R(i, k1): 2 i, who joined it later: 2 i + 1
-    for i in range(begin, end):
-        n_mine = _reciprocal(lists, i, width - 1, mine)
-        first = at
-        for j in mine[:n_mine]:
-            mark[j] = 2 * i
-            columns[at] = j
-            at += 1
-        for c in mine[:n_mine]:
-            n_theirs = _reciprocal(lists, c, half, theirs)
-            n_common = 0
-            for j in theirs[:n_theirs]:
-                n_common += mark[j] == 2 * i
-            if 3 * n_common > 2 * n_theirs:
-                for j in theirs[:n_theirs]:
-                    if mark[j] < 2 * i:
-                        mark[j] = 2 * i + 1
-                        columns[at] = j
-                        at += 1
-        columns[first:at].sort()
+def _shares(ends: np.ndarray, columns: np.ndarray, rows: np.ndarray, scale: np.ndarray, begin: int) -> np.ndarray:
+    """Return the values of V in the rows from `begin` on, whose columns are given."""
+    values = np.empty(len(columns), np.float64)
+    for i in range(begin, begin + len(ends) - 1):
+        first, last = ends[i - begin], ends[i - begin + 1]
         total = 0.0
-        for place in range(first, at):
+        for place in range(first, last):
             distance = 0.0
             for axis in range(rows.shape[1]):
                 distance += (np.float64(rows[i, axis]) - np.float64(rows[columns[place], axis])) ** 2
             values[place] = np.exp(-distance * scale[i])
             total += values[place]
-        values[first:at] /= total
-        sizes[i - begin] = at - first
-    return sizes, columns[:at].copy(), values[:at].copy()
+        values[first:last] /= total
+    return values
 
 
 @numba.njit(nogil=True, cache=True)
-def _overlap(
-    offsets: np.ndarray,
-    indices: np.ndarray,
-    values: np.ndarray,
-    column_offsets: np.ndarray,
-    column_rows: np.ndarray,
-    column_values: np.ndarray,
-    begin: int,
-    end: int,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the sizes, columns and values of rows begin..end of t / (2 - t)."""
+def _overlap(by_row: _Arrays, by_column: _Arrays, begin: int, end: int) -> _Arrays:
+    """Return the offsets, columns and values of rows begin..end of t / (2 - t)."""
+    (offsets, indices, values), (column_offsets, column_rows, column_values) = by_row, by_column
     n = len(offsets) - 1
     total, touched = np.zeros(n), np.empty(n, np.int32)
-    sizes, at = np.zeros(end - begin, np.int64), 0
+    ends, at = np.zeros(end - begin + 1, np.int64), 0
     found, kept = np.empty(1024, np.int32), np.empty(1024, np.float32)
     for i in range(begin, end):
         n_touched = 0
@@ -180,8 +141,8 @@ def _overlap(
             found[at], kept[at] = j, total[j] / (2 - total[j])
             total[j] = 0
             at += 1
-        sizes[i - begin] = n_touched
-    return sizes, found[:at].copy(), kept[:at].copy()
+        ends[i - begin + 1] = at
+    return ends, found[:at].copy(), kept[:at].copy()
 
 
 @numba.njit(nogil=True, cache=True)

@@ -22,8 +22,6 @@ from fairground.contracts.split import DataError, ImageTable, Split, SplitRows, 
 _FILE = Path(__file__).parent / "data" / "oodml_cars196.csv"
 #: the distance of each split, as published
 _DISTANCES = (8.59, 14.3, 32.2, 43.6, 63.3, 86.1, 101.2, 123.0)
-#: the letters of training, validation and test classes
-_PARTS = "tvs"
 
 
 class OodmlCars196Split(Split):
@@ -38,12 +36,10 @@ class OodmlCars196Split(Split):
         with _FILE.open(encoding="utf-8", newline="") as file:
             part_of = {_key(row["label"]): row["parts"][self.number - 1] for row in csv.DictReader(file)}
         unknown = [name for name in table.class_names if _key(name) not in part_of]
-        shown = (
-            f"{len(unknown)} classes of the data are none of its 196, the first is '{unknown[0] if unknown else ''}'"
-        )
+        shown = f"{len(unknown)} classes of the data are none of its 196: {', '.join(unknown[:3])}"
         require(not unknown, f"split oodml_cars196 is for Cars196: {shown}", DataError)
         parts = np.array([part_of[_key(name)] for name in table.class_names])[table.labels]
-        train, validation, test = (np.flatnonzero(parts == letter) for letter in _PARTS)
+        train, validation, test = (np.flatnonzero(parts == letter) for letter in "tvs")
         return SplitRows(train=train, validation=validation, test=test, distance=_DISTANCES[self.number - 1])
 
 

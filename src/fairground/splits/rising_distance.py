@@ -19,6 +19,7 @@ Departures from the paper
     removes what is nearest. Here removal is what raises the distance most.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -31,6 +32,7 @@ from fairground.splits._halves import class_halves, classes_by_draw
 
 #: places that were swapped last and rest, on the way to harder and to easier splits
 RESTING, RESTING_IF_EASIER = 5, 30
+_Resting = tuple[deque[int], deque[int]]
 
 
 class RisingDistanceSplit(Split):
@@ -52,9 +54,9 @@ class RisingDistanceSplit(Split):
         seen, test = class_halves(table)
         sides = seen, np.unique(table.labels[test])
         means = _class_means(table, self.features)
-        n, way = abs(self.level), falling_sides if self.level < 0 else rising_sides
-        levels = list(islice(way(means, *sides, self.swaps), n + 1))
-        limit = f"least {1 - len(levels)}" if self.level < 0 else f"most {len(levels) - 1}"
+        n, is_easier = abs(self.level), self.level < 0
+        levels = list(islice(levels_of_sides(means, *sides, self.swaps, is_easier=is_easier), n + 1))
+        limit = f"least {1 - len(levels)}" if is_easier else f"most {len(levels) - 1}"
         require(len(levels) > n, f"split.level of these classes must be at {limit}; got {self.level}", DataError)
         train, tested, distance = levels[-1]
         order = np.array(classes_by_draw(table, train, self.seed), np.int64)
@@ -73,64 +75,44 @@ def class_distance(means: np.ndarray, first: np.ndarray, second: np.ndarray) -> 
     return float(total - 2 * np.linalg.norm(spread[0] @ spread[1].T, "nuc"))
 
 
-def rising_sides(
-    means: np.ndarray, train: np.ndarray, test: np.ndarray, swaps: int
+def levels_of_sides(
+    means: np.ndarray, train: np.ndarray, test: np.ndarray, swaps: int, *, is_easier: bool = False
 ) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
-    """Yield training classes, test classes and their distance, level by level."""
-    least = (len(train) + len(test)) // 4
-    for level in _swapped_sides(means, train, test, swaps, RESTING):
-        train, test, _ = level
-        yield level
-    while min(len(train), len(test)) - swaps >= max(2, least):
+    """Yield training classes, test classes and their distance, level by level: 0, 1, 2 ... or 0, -1, -2 ..."""
+    sign, n_resting = (-1, RESTING_IF_EASIER) if is_easier else (1, RESTING)
+    resting: _Resting = deque(maxlen=n_resting), deque(maxlen=n_resting)
+    swapped, reached = (train, test), -np.inf
+    while sign * (distance := class_distance(means, *swapped)) > reached:
+        (train, test), reached = swapped, sign * distance
+        yield train, test, distance
+        swapped = _swapped(means, train, test, swaps, resting, sign)
+    least = max(2, (len(train) + len(test)) // 4)
+    while not is_easier and min(len(train), len(test)) - swaps >= least:
         for _ in range(swaps):
             train = np.delete(train, _furthest_without(means, train, test))
             test = np.delete(test, _furthest_without(means, test, train))
-        yield train.copy(), test.copy(), class_distance(means, train, test)
+        yield train, test, class_distance(means, train, test)
 
 
-def falling_sides(
-    means: np.ndarray, train: np.ndarray, test: np.ndarray, swaps: int
-) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
-    """Yield the same of levels 0, -1, -2 ..., each easier."""
-    yield from _swapped_sides(means, train, test, swaps, RESTING_IF_EASIER, sign=-1)
-
-
-def _swapped_sides(
-    means: np.ndarray, train: np.ndarray, test: np.ndarray, swaps: int, n_resting: int, sign: int = 1
-) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
-    """Yield level 0 and the levels that swaps make, as long as each goes further in the direction of `sign`."""
-    train, test, resting = train.copy(), test.copy(), ([-1] * n_resting, [-1] * n_resting)
-    distance = class_distance(means, train, test)
-    while True:
-        yield train.copy(), test.copy(), distance
-        _swap(means, train, test, swaps, resting, sign)
-        before, distance = distance, class_distance(means, train, test)
-        if sign * distance <= sign * before:
-            return
-
-
-def _swap(
-    means: np.ndarray, train: np.ndarray, test: np.ndarray, swaps: int, resting: tuple[list[int], list[int]], sign: int
-) -> None:
-    """Exchange classes in place."""
+def _swapped(
+    means: np.ndarray, train: np.ndarray, test: np.ndarray, swaps: int, resting: _Resting, sign: int
+) -> tuple[np.ndarray, np.ndarray]:
     centres = means[train].mean(0), means[test].mean(0)
-    sides = ((train, centres), (test, centres[::-1]))
-    orders = [np.argsort(sign * _nearer(means[side], *both), kind="stable").tolist() for side, both in sides]
+    # How much nearer to the centre of the test classes each class is, the most so lowest.
+    nearer = np.linalg.norm(means - centres[1], axis=1) - np.linalg.norm(means - centres[0], axis=1)
+    orders = [np.argsort(sign * pull, kind="stable") for pull in (nearer[train], -nearer[test])]
+    train, test = train.copy(), test.copy()
     for number in range(swaps):
-        slots = []
-        for order, rest in zip(orders, resting, strict=True):
-            slot = next((slot for slot in order[number:] if slot not in rest), None)
-            if slot is None:
-                return
-            slots.append(slot)
-        for slot, rest in zip(slots, resting, strict=True):
-            rest[:] = [*rest[1:], slot]
-        train[slots[0]], test[slots[1]] = test[slots[1]], train[slots[0]]
-
-
-def _nearer(points: np.ndarray, own: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return how much nearer to the other side's centre each point is, the most so lowest."""
-    return np.linalg.norm(points - other, axis=1) - np.linalg.norm(points - own, axis=1)
+        free = [
+            [slot for slot in order[number:] if slot not in rest] for order, rest in zip(orders, resting, strict=True)
+        ]
+        if not all(free):
+            break
+        mine, theirs = (slots[0] for slots in free)
+        train[mine], test[theirs] = test[theirs], train[mine]
+        resting[0].append(mine)
+        resting[1].append(theirs)
+    return train, test
 
 
 def _furthest_without(means: np.ndarray, side: np.ndarray, other: np.ndarray) -> int:

@@ -129,6 +129,7 @@ from fairground.training.evaluate_stored_runs import missing_place
 from fairground.training.evaluate_stored_runs import read_profile
 from fairground.training.evaluate_stored_runs import reopen
 from fairground.training.evaluate_stored_runs import selected_weights
+from fairground.training.evaluate_stored_runs import unsealed_test_rows
 from fairground.training.few_shot import Episode
 from fairground.training.few_shot import FASTER
 from fairground.training.few_shot import STEPS
@@ -365,6 +366,7 @@ __all__ = [
     "take_snapshot",
     "to_bytes",
     "torch_threads",
+    "unsealed_test_rows",
     "view_of",
     "view_of_rows",
     "write_atomically",

@@ -29,6 +29,14 @@ def reopen(home: Path, name: str, *, device: str = "auto") -> Assembled:
     return parts
 
 
+def unsealed_test_rows(parts: Assembled, store: Store, name: str) -> np.ndarray:
+    """Return the test rows of a stored run that is done, and note that they were opened."""
+    sealed = SealedRows(parts.split.test, witness=lambda what: store.note_event("test opened", name, what))
+    if next(store.records(name=name, state="done"), None) is not None:
+        sealed.end_selection("the run was done")
+    return sealed.open()
+
+
 def selected_weights(folder: RunFolder) -> dict[str, torch.Tensor]:
     """Return the weights a run selected; the last ones where nothing was selected."""
     checkpoints = Checkpoints(folder.checkpoints, folder.name)
@@ -58,13 +66,7 @@ def evaluate_stored(
     record = next(store.records(name=name, state="done"), None)
     parts = reopen(home, name, device=device)
     asked = parts.spec.evaluation
-    if split == "test":
-        sealed = SealedRows(parts.split.test, witness=lambda what: store.note_event("test opened", name, what))
-        if record is not None:
-            sealed.end_selection("the run was done")
-        rows = sealed.open()
-    else:
-        rows = parts.split.validation
+    rows = unsealed_test_rows(parts, store, name) if split == "test" else parts.split.validation
     embeddings = embed(parts.model, parts.table.images, rows, parts.transform, device=parts.device)
     view = view_of(parts, embeddings, rows)
     way = rerank or asked.rerank

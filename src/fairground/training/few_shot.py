@@ -26,8 +26,8 @@ from fairground.evaluation import evaluate
 from fairground.evaluation.embed import embed
 from fairground.files import read_with_digest, write_with_digest
 from fairground.records import RunFolder, Store
-from fairground.spec import ComponentSpec, RunSpec
-from fairground.training import Assembled, EmbeddingModel, SealedRows, build_loss, build_stepper, reopen
+from fairground.spec import ComponentSpec
+from fairground.training import Assembled, EmbeddingModel, build_loss, build_stepper, reopen, unsealed_test_rows
 from fairground.trunks.features import FeaturesTrunk
 
 STEPS = 1000
@@ -59,13 +59,8 @@ def few_shot_episodes(
     The test split is opened, which its events tell.
     """
     require(shots >= 2, f"shots must be at least 2, so that there are pairs to learn from; got {shots}")
-    require(episodes >= 1, f"episodes must be at least 1; got {episodes}")
-    store = Store(home)
     parts = reopen(home, name, device=device)
-    sealed = SealedRows(parts.split.test, witness=lambda what: store.note_event("test opened", name, what))
-    if next(store.records(name=name, state="done"), None) is not None:
-        sealed.end_selection("the run was done")
-    rows = sealed.open()
+    rows = unsealed_test_rows(parts, Store(home), name)
     require(any(True for _ in parts.model.head.parameters()), f"head {parts.spec.head.name} has no weights to train")
     features = embed(parts.model.trunk, parts.table.images, rows, parts.transform, device=parts.device).to(parts.device)
     labels = parts.table.labels[rows]
@@ -77,13 +72,10 @@ def few_shot_episodes(
         require(len(shown) < len(labels), f"no test class has more than {shots} images, so none is left to measure")
         head, on_sphere = _tuned_head(parts, features[shown], rows[shown], steps, seed=number)
         others = np.setdiff1d(np.arange(len(labels)), shown)
-        heads = ((parts.model.head, parts.on_sphere, parts.distance), (head, on_sphere, "euclidean"))
         with torch.no_grad():
-            sides = [(one(features[others]), *how) for one, *how in heads]
-        before, after = (
-            evaluate(made, labels[others], asked, normalise=is_unit, distance=distance)
-            for made, is_unit, distance in sides
-        )
+            old, new = parts.model.head(features[others]), head(features[others])
+        before = evaluate(old, labels[others], asked, normalise=parts.on_sphere, distance=parts.distance)
+        after = evaluate(new, labels[others], asked, normalise=on_sphere)
         found.append(Episode(before, after, len(shown)))
     kept = RunFolder(home, name).few_shot
     stored = read_with_digest(kept) if kept.exists() else {}
@@ -106,7 +98,11 @@ def _tuned_head(
     parts: Assembled, features: torch.Tensor, shown: np.ndarray, steps: int, *, seed: int
 ) -> tuple[torch.nn.Module, bool]:
     """Return the head after training on features of the images shown, and whether it is compared at unit length."""
-    spec, (_, classes) = _tuning(parts.spec, seed), np.unique(parts.table.labels[shown], return_inverse=True)
+    given = parts.spec.optimiser
+    optimiser = replace(given, lr=FASTER * given.lr, head_lr=given.head_lr and FASTER * given.head_lr)
+    wanted, miner = ComponentSpec(name="margin"), ComponentSpec(name="distance_weighted")
+    spec = replace(parts.spec, loss=wanted, miner=miner, regulariser=None, optimiser=optimiser, seed=seed)
+    classes = np.unique(parts.table.labels[shown], return_inverse=True)[1]
     model = EmbeddingModel(trunk=FeaturesTrunk(channels=features.shape[1]), head=deepcopy(parts.model.head))
     model = model.to(parts.device)
     loss = build_loss(spec, model.head, parts.table, shown).to(parts.device)
@@ -115,13 +111,6 @@ def _tuned_head(
     for rows in _batches(classes, spec.training.batch_size, steps, seed):
         stepper.step(Batch([features[rows]], torch.from_numpy(classes[rows]), torch.from_numpy(rows)))
     return model.eval().head, loss.on_sphere
-
-
-def _tuning(spec: RunSpec, seed: int) -> RunSpec:
-    rate, head_rate = spec.optimiser.lr, spec.optimiser.head_lr
-    optimiser = replace(spec.optimiser, lr=FASTER * rate, head_lr=None if head_rate is None else FASTER * head_rate)
-    loss, miner = ComponentSpec(name="margin"), ComponentSpec(name="distance_weighted")
-    return replace(spec, loss=loss, miner=miner, regulariser=None, optimiser=optimiser, seed=seed)
 
 
 def _batches(classes: np.ndarray, size: int, steps: int, seed: int) -> Iterator[np.ndarray]:

@@ -43,9 +43,8 @@ class JoinedTrunk(PhotoTrunk):
             kind, _, model = name.partition(":")
             network = find("trunks", kind)
             require(issubclass(network, PhotoTrunk), refusal)
-            members.append(
-                network(channels=channels, weights=weights, pooling=pooling, **{"model": model} if model else {})
-            )
+            of_timm = {"model": model} if model else {}
+            members.append(network(channels=channels, weights=weights, pooling=pooling, **of_timm))
         sides = {member.input_side for member in members} - {None}
         require(len(sides) < 2, f"joined.networks take images of different sizes only: {sorted(sides)}")
         self.input_side = next(iter(sides), None)
