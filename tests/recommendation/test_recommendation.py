@@ -8,10 +8,11 @@ import pytest
 
 from fairground.commands.load_model import load_model
 from fairground.errors import DivergedError
-from fairground.recommendation import networks
+from fairground.recommendation import networks, search
 from fairground.recommendation.recommendation import Recommendation, remake_model
 from fairground.recommendation.recommendation_folder import RecommendationFolder
 from fairground.recommendation.request import Request, make_request
+from fairground.recommendation.search import Search
 from fairground.recommendation.search_progress import SearchProgress
 from fairground.recommendation.time_budget import SHARES
 from tests.commands.quick_search import ticking, write_features
@@ -85,6 +86,24 @@ def test_a_network_is_trained_on_all_seen_classes_at_least_as_long_and_made_agai
     assert len(plan["rows"]) == 24
     assert len(set(remake_model(folder.path / "plan.json"))) == 1
     assert len(load_model(folder.model).embed(str(photos), quiet=True)) == 48
+
+
+def test_joined_networks_are_handed_over_made_again_and_embed(photos, tmp_path, monkeypatch):
+    monkeypatch.setattr(networks, "available_trunks", lambda: ["efficientnet_lite0", "efficientnet_lite1"])
+    monkeypatch.setattr(Search, "is_better", lambda _, a, b: a.network != b.network)
+    monkeypatch.setattr(Search, "rank", lambda _, method, folds=None: len(method.network.name))
+    # A discriminant of 2,560 features takes seconds.
+    monkeypatch.setattr(search, "DISCRIMINANTS", ())
+    monkeypatch.setattr(search, "closed_forms", lambda frozen, *_: [frozen])
+    monkeypatch.setattr(search, "trained_heads", lambda *_: [])
+    monkeypatch.setattr("fairground.recommendation.recommendation.trained_networks", lambda *_: [])
+    found, folder = recommended(request_of(photos), tmp_path, progress_of(60.0))
+    assert found["title"] == "joined networks"
+    assert found["chosen"] == "joined networks, efficientnet_lite0+efficientnet_lite1 at 32 pixels"
+    assert len(found["test"]) == 2
+    assert len(set(remake_model(folder.path / "plan.json"))) == 1
+    embedded = load_model(folder.model).embed(str(photos), quiet=True)
+    assert embedded.shape == (48, 2 * 1280)
 
 
 def test_all_test_images_are_scored_though_the_time_is_too_short(photos, tmp_path):

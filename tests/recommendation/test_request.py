@@ -7,7 +7,7 @@ from PIL import Image
 
 from fairground.errors import FairgroundError, InputError
 from fairground.recommendation import networks
-from fairground.recommendation.networks import candidates, choose_network
+from fairground.recommendation.networks import candidates, choose_network, joined_networks
 from fairground.recommendation.request import FIRST, Request, make_request
 from fairground.recommendation.sealed_classes_and_folds import choose_split
 from tests.commands.quick_search import ticking, write_features
@@ -103,6 +103,19 @@ def test_every_side_up_to_224_is_a_candidate_and_the_native_one_below(monkeypatc
     assert small.overrides["transform.side"] == 64
     fixed = candidates(request_of(base={"data": "folder", "trunk": "resnet50", "transform.side": 96}))
     assert [one.name for one in fixed] == ["resnet50"]
+
+
+def test_joined_networks_see_the_images_of_the_chosen_one_unless_the_user_set_a_trunk(monkeypatch):
+    monkeypatch.setattr(networks, "available_trunks", lambda: [FIRST, "efficientnet_lite2", "resnet50"])
+    chosen = request_of().published("resnet50", 160)
+    both = joined_networks(request_of(), chosen).network
+    assert both.name == f"{FIRST}+efficientnet_lite2 at 160 pixels"
+    assert both.overrides["trunk.networks"] == f"{FIRST}+efficientnet_lite2"
+    assert both.overrides["transform.side"] == 160
+    assert joined_networks(request_of(protocol="laptop"), chosen) is None
+    assert joined_networks(request_of(), request_of(base={"trunk": "resnet50"}).published("", 160)) is None
+    monkeypatch.setattr(networks, "available_trunks", lambda: [FIRST, "resnet50"])
+    assert joined_networks(request_of(), chosen) is None
 
 
 @pytest.mark.parametrize(

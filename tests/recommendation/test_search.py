@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from fairground.recommendation import search as search_module
-from fairground.recommendation.methods import Method, Network, closed_forms, plain, trained_heads, trained_networks
+from fairground.recommendation.methods import (
+    DISCRIMINANTS,
+    Method,
+    Network,
+    closed_forms,
+    discriminant,
+    plain,
+    trained_heads,
+    trained_networks,
+    with_head,
+)
 from fairground.recommendation.recommendation_folder import Measurement, Measurements
 from fairground.recommendation.request import Request
 from fairground.recommendation.sealed_classes_and_folds import ClassFolds
@@ -176,11 +186,52 @@ def test_a_training_that_was_left_out_may_go_on_where_a_closed_form_leads(tmp_pa
     assert marks[0] >= search_module.LEAST_STEPS
 
 
+def search_with_joined(tmp_path, *, spread, speed, known=None):
+    """Return a search with a second network, whose features have so much spread within classes, and what it says."""
+    found, said = searched(tmp_path, ticking(30.0, tick=0.01), known=known), []
+    path = write_features(tmp_path / "joined.npz", spread=spread)
+    other = Workbench(load_run(protocol="features", overrides={**found.request.base, "data.path": str(path)}))
+    one, both = found.bench_of, Network(name="both", protocol="features")
+    found.bench_of = lambda method: other if method.network == both else one(method)
+    found.joined, found.speed, found.news = plain("joined networks", both), speed, said.append
+    found.run(FROZEN, [])
+    return found, said
+
+
+def test_joined_networks_stay_where_they_are_better_than_one_and_the_time_of_their_test_images_is_kept(tmp_path):
+    found, said = search_with_joined(tmp_path, spread=0.8, speed=100.0)
+    best = found.best("nothing")
+    assert best.title.startswith("joined networks")
+    assert len(found.known.folds(best.label)) >= found.folds.n_folds
+    assert found.budget.kept > 0
+    assert not any("joined networks are left out" in one for one in said)
+    assert all(one.network == FEATURES for one in found.entered.values() if one.trains == "head")
+    again, _ = search_with_joined(tmp_path, spread=0.8, speed=0.0, known=found.known)
+    assert again.best("nothing") == best
+
+
+@pytest.mark.parametrize(
+    ("speed", "why"),
+    [
+        (1.0, "they do not fit the time"),
+        (100.0, "they are not better than one network by more than the noise"),
+    ],
+)
+def test_joined_networks_are_left_out_with_a_sentence(tmp_path, speed, why):
+    found, said = search_with_joined(tmp_path, spread=1.6, speed=speed)
+    assert f"The joined networks are left out: {why}." in said
+    assert found.budget.kept == 0
+    assert all(one.network == FEATURES for one in found.entered.values())
+    assert bool(found.known.folds(found.joined.label)) == (speed > 1)
+
+
 def test_names_are_for_people_and_labels_tell_methods_apart():
     network = Network(name="efficientnet_lite0 at 224 pixels", protocol="photographs")
     frozen = plain("frozen network", network)
     simple = closed_forms(frozen, 1280, 90)
     assert [one.title for one in simple[:2]] == ["frozen network", "frozen network with PLDA"]
+    both = with_head(plain("joined networks", network), *discriminant(DISCRIMINANTS[0]))
+    assert both.title == "joined networks with PLDA"
     tuned = trained_networks(network)
     assert tuned[0].title == "fine-tuned network (SupCon)"
     assert trained_networks(network, 4)[0].title == "fine-tuned last stages (SupCon)"

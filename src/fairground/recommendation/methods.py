@@ -91,7 +91,7 @@ def plain(name: str, network: Network) -> Method:
 def closed_forms(frozen: Method, width: int, n_train: int) -> list[Method]:
     """Return the network as it is, with discriminants, and on whitened principal axes: nothing is trained."""
     whitened = [_whitened(width, n_train, power) for power in (0.5, 1.0)]
-    return [frozen, *(_with_head(frozen, *one) for one in (*map(discriminant, DISCRIMINANTS), *whitened))]
+    return [frozen, *(with_head(frozen, *one) for one in (*map(discriminant, DISCRIMINANTS), *whitened))]
 
 
 def after_training(method: Method, discriminants: Sequence[tuple[float, float]] = DISCRIMINANTS) -> list[Method]:
@@ -102,7 +102,7 @@ def after_training(method: Method, discriminants: Sequence[tuple[float, float]] 
     shares = (0.0,) if method.network.is_new else (0.0, 0.5)
     plain_head: tuple[str, Mapping[str, Value]] = ("", {"head": "identity"})
     heads = [plain_head, *map(discriminant, discriminants)]
-    return [_with_head(replace(method, published=share), *one) for share in shares for one in heads]
+    return [with_head(replace(method, published=share), *one) for share in shares for one in heads]
 
 
 def trained_networks(network: Network, n_last: int = 0) -> list[Method]:
@@ -155,7 +155,7 @@ def trained_heads(start: Method, width: int, n_train: int) -> list[Method]:
     return list(found.values())
 
 
-def _with_head(method: Method, title: str, overrides: Mapping[str, Value]) -> Method:
+def with_head(method: Method, title: str, overrides: Mapping[str, Value]) -> Method:
     name = method.name if method.trains != "nothing" or not title else f"{method.name} with {title.partition(' ')[0]}"
     return replace(method, name=name, head=title, overrides={**method.overrides, **overrides})
 

@@ -7,12 +7,13 @@ time.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import torch
 
 from fairground.evaluation import evaluate_in_detail
-from fairground.recommendation.methods import Network
+from fairground.recommendation.methods import Method, Network, plain
 from fairground.recommendation.request import FIRST, SIDES, Request
 from fairground.recommendation.time_budget import Budget
 from fairground.training import Workbench, view_of_rows
@@ -42,6 +43,32 @@ def candidates(request: Request) -> list[Network]:
     trunks = [""] if "trunk" in asked else available_trunks() or [FIRST]
     first = [request.published(trunks[0], side) for side in sides]
     return [*first, *(request.published(trunk, sides[0]) for trunk in trunks[1:])]
+
+
+def joined_networks(request: Request, network: Network) -> Method | None:
+    """Return all EfficientNet-Lites side by side on the images that one network sees; none of fewer than two.
+
+    Where the user set the trunk, or asked for networks from scratch, there are none.
+    """
+    names = [trunk for trunk in available_trunks() if trunk.startswith("efficientnet_lite")]
+    if len(names) < 2 or "trunk" not in network.overrides or request.protocol == "laptop":
+        return None
+    joined = {"trunk": "joined", "trunk.networks": "+".join(names), "trunk.weights": "imagenet"}
+    name = network.name.replace(str(network.overrides["trunk"]), joined["trunk.networks"])
+    return plain("joined networks", replace(network, name=name, overrides={**network.overrides, **joined}))
+
+
+@torch.no_grad()
+def seconds_per_image(bench: Workbench, rows: np.ndarray, budget: Budget) -> float:
+    """Return how long one of these images takes through the network; 0 where the first cannot be read."""
+    # What is computed for the first time takes longer.
+    some = bench.embed(rows[:TIMED])
+    if not len(some):
+        return 0.0
+    begun = budget.used()
+    # An accelerator is waited for.
+    bench.trunk(bench.transform.evaluate(bench.table.images, some, bench.device)).cpu()
+    return (budget.used() - begun) / len(some)
 
 
 def choose_network(

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from fairground.deploy import MeasuredScore, UsableModel, metadata_of, thresholds_of, write_model
 from fairground.errors import DataError, DivergedError, StoreError, require
@@ -25,7 +24,7 @@ from fairground.evaluation import Bootstrap, EmbeddingView, Evaluation, evaluate
 from fairground.files import read_json
 from fairground.recommendation import advice
 from fairground.recommendation.methods import Method, Network, trained_networks
-from fairground.recommendation.networks import TEST_PASSES, TIMED, choose_network
+from fairground.recommendation.networks import TEST_PASSES, choose_network, joined_networks, seconds_per_image
 from fairground.recommendation.page_pictures import PagePictures
 from fairground.recommendation.recommendation_folder import Measurements, RecommendationFolder
 from fairground.recommendation.request import NOTHING_READ, Request
@@ -133,14 +132,8 @@ class Recommendation:
         bench, progress, budget = self.bench, self.progress, self.budget
         counted = progress.counted("embedding images")
         with torch_threads(CORES):
-            some = bench.embed(bench.seen[:TIMED])
-            begun = budget.used()
-            if bench.cache is not None and len(some):
-                with torch.no_grad():
-                    # An accelerator is waited for.
-                    bench.trunk(bench.transform.evaluate(bench.table.images, some, self.device)).cpu()
-                self.speed = len(some) / (budget.used() - begun)
-                seconds = TEST_PASSES * bench.n_test / self.speed
+            if bench.cache is not None and (each := seconds_per_image(bench, bench.seen, budget)):
+                self.speed, seconds = 1 / each, TEST_PASSES * bench.n_test * each
                 budget.kept = min(seconds, budget.seconds / 2)
                 if seconds > budget.seconds / 2:
                     alone = f"The {bench.n_test} test images alone take {duration(seconds)}"
@@ -165,7 +158,8 @@ class Recommendation:
         folds = ClassFolds(rows=self.rows, labels=self.bench.table.labels[self.rows], seed=request.seed)
         known = Measurements(self.folder.path, scope=scope)
         say = (self.progress.doing, self.progress.news)
-        search = Search(request, budget, folds, known, self.bench_of, *say, speed=self.speed)
+        joined = joined_networks(request, self.network)
+        search = Search(request, budget, folds, known, self.bench_of, *say, speed=self.speed, joined=joined)
         portfolio: list[Method] = []
         if self.network.protocol != "features":
             portfolio = trained_networks(self.network, self.bench.n_last)
@@ -217,9 +211,7 @@ class Recommendation:
         decision, bench = self.decision, self.bench
         bench.sealed.end_selection(f"the search chose {decision.chosen.label}")
         self.folder.write(n_openings=self.folder.plan["n_openings"] + 1)
-        rows = np.sort(bench.sealed.open())
-        with torch_threads(CORES):
-            rows = np.sort(bench.embed(rows, tell=self.progress.counted("test images")))
+        rows = bench.sealed.open()
         found: dict[str, Evaluation] = {}
         views: dict[str, EmbeddingView] = {}
         for method in decision.methods:
@@ -229,6 +221,9 @@ class Recommendation:
             self.progress.doing(f"test classes: {method.title}")
             own = self.bench_of(method)
             seed, base = self.request.seed, self.request.base
+            if method.trains != "network":
+                with torch_threads(CORES):
+                    rows = np.sort(own.embed(rows, tell=self.progress.counted("test images")))
             fitted = model if is_chosen else own.fit(method.spec(base, seed), np.sort(self.rows))
             with torch_threads(CORES):
                 view = view_of_rows(own.table, fitted.embed(rows), rows, normalise=fitted.normalise)

@@ -1,6 +1,7 @@
 """The search for the best method: from cheap to expensive, each step leaving an answer, until its time is used up.
 
-1. closed: the frozen network, plain and with heads in closed form, on all folds of classes
+1. closed: the frozen network, plain and with heads in closed form, on all folds of classes; then several networks
+   side by side, plain and with PLDA, which stay where they are better than one network
 2. try: trainings in the order of the portfolio, each on the first fold, measured after 20, 40, 80, ... steps
 3. confirm: the best on further folds, as long as the decision is open
 4. go on: where nothing trained has won, the best training becomes longer in half of what is left
@@ -30,7 +31,9 @@ from fairground.recommendation.methods import (
     closed_forms,
     discriminant,
     trained_heads,
+    with_head,
 )
+from fairground.recommendation.networks import seconds_per_image
 from fairground.recommendation.recommendation_folder import Measurement, Measurements
 from fairground.recommendation.request import Request
 from fairground.recommendation.sealed_classes_and_folds import ClassFolds
@@ -72,6 +75,8 @@ class Search:
     news: Callable[[str], None] = lambda _: None
     #: images per second through the frozen network
     speed: float = 0.0
+    #: several frozen networks side by side
+    joined: Method | None = None
     #: what was measured, by label, the frozen network first
     entered: dict[str, Method] = field(default_factory=dict)
     #: seconds per step of the last training of each kind
@@ -89,11 +94,11 @@ class Search:
         bench, rows = self.bench_of(frozen), self.folds.least_training_rows
         width = bench.trunk.n_features
         n = self.folds.n_folds
-        for place, (method, fold) in enumerate(product(closed_forms(frozen, width, rows), range(n))):
-            if place >= 2 * n and (method.label, fold) not in self.known and self.budget.left("closed") <= 0:
-                break
-            self._measure_closed(method, fold)
-        methods = [*portfolio, *trained_heads(self.best("nothing") or frozen, width, rows)]
+        self._measure_closed_forms(closed_forms(frozen, width, rows), range(n), n_always=2 * n)
+        single = self.best("nothing") or frozen
+        methods = [*portfolio, *trained_heads(single, width, rows)]
+        if self.joined:
+            self._try_joined(self.joined, single)
         # What earlier sessions measured counts, however short this one is.
         for method in methods:
             self._enter_known(method)
@@ -182,6 +187,43 @@ class Search:
             else:
                 return False
         return True
+
+    def _try_joined(self, joined: Method, single: Method) -> None:
+        """Measure several networks side by side where there is time to embed all images with them.
+
+        They cost as much as all of them, so they stay only if they are better than the best of one network.
+        """
+        budget, rows, kept = self.budget, self.folds.rows, self.budget.kept
+        is_embedded, why = bool(self.known.folds(joined.label)), "they do not fit the time"
+        # Two networks take twice as long at least.
+        if is_embedded or 2 * len(rows) < self.speed * budget.left("closed"):
+            bench = self.bench_of(joined)
+            with torch_threads(CORES):
+                each = seconds_per_image(bench, rows, budget)
+                budget.kept += each * bench.n_test
+                if is_embedded or each * len(rows) < budget.left("closed"):
+                    tell = lambda n, of: self.tell(f"embedding images with {joined.name}: {n} of {of}")  # noqa: E731
+                    done = bench.embed(rows, is_time=lambda: is_embedded or budget.left("closed") > 0, tell=tell)
+                    is_embedded = len(done) == len(rows)
+            if is_embedded:
+                methods = [joined, *(with_head(joined, *discriminant(one)) for one in self._discriminants())]
+                folds = self.known.folds(single.label)
+                self._measure_closed_forms(methods, folds)
+                best = self.best("nothing") or single
+                if best.network == joined.network and self.is_better(best, single):
+                    return
+                if len(self.known.folds(methods[-1].label)) >= len(folds):
+                    why = "they are not better than one network by more than the noise"
+        self.news(f"The {joined.name} are left out: {why}.")
+        budget.kept = kept
+        self.entered = {label: one for label, one in self.entered.items() if one.network != joined.network}
+
+    def _measure_closed_forms(self, methods: Sequence[Method], folds: Iterable[int], n_always: int = 0) -> None:
+        """Measure on these folds as long as there is time, the first measurements whatever the clock says."""
+        for place, (method, fold) in enumerate(product(methods, folds)):
+            if place >= n_always and (method.label, fold) not in self.known and self.budget.left("closed") <= 0:
+                break
+            self._measure_closed(method, fold)
 
     def _measure_closed(self, method: Method, fold: int) -> None:
         self.entered.setdefault(method.label, method)

@@ -125,7 +125,13 @@ def _axes(vectors: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, float]:
     fitted, shown = (some / np.maximum(np.linalg.norm(some, axis=1, keepdims=True), 1e-12) for some in both)
     centre = fitted.mean(0)
     # The small matrix has the same axes as all rows, and is much faster.
-    variances, axes = np.linalg.eigh((fitted - centre).T @ (fitted - centre))
+    around = fitted - centre
+    if len(around) < around.shape[1]:
+        # So has the matrix of the rows, smaller where they are few.
+        variances, left = np.linalg.eigh(around @ around.T)
+        axes = around.T @ left / np.sqrt(np.maximum(variances, 1e-300))
+    else:
+        variances, axes = np.linalg.eigh(around.T @ around)
     flat = (shown - centre) @ axes[:, :-3:-1]
     low, reach = flat.min(0), max(float(np.ptp(flat, axis=0).max()), 1e-12)
     # One scale for both axes, so that distances on the map can be compared; the shorter side is centred.

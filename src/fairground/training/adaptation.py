@@ -46,8 +46,9 @@ LEAST_CROP = 0.6
 WARMUP = 10
 #: images that a head is fitted to after the network was trained: more would cost time and gain nothing
 MOST_FITTED = 2000
-#: the folds of two repeats: heads by the dozen start from the principal axes or the scatter of the same rows
-KEPT_STARTS = 16
+#: heads by the dozen start from the principal axes or the scatter of the same rows: of 1,280 features, those of the
+#: folds of two repeats are kept, of more features fewer
+KEPT_STARTS = 16 * 1280**2
 #: hears how many of how many rows are done
 Tell = Callable[[int, int], None]
 #: says whether another block may begin
@@ -177,7 +178,7 @@ class Workbench:
         def start(kind: str, made: Callable[[Tensor], Any]) -> Any:
             key = (kind, rows.tobytes())
             if key not in self._starts:
-                if len(self._starts) >= KEPT_STARTS:
+                if len(self._starts) * self.trunk.n_features**2 >= KEPT_STARTS:
                     self._starts.pop(next(iter(self._starts)))
                 self._starts[key] = made(self.features.evaluate(self.table.images, rows))
             return self._starts[key]
