@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.deploy.index_search import search, search_signs
-from fairground.deploy.quantised_rows import SHORTLIST, QuantisedRows, nearest_by_signs, quantise, signs_of
+from fairground.deploy import SHORTLIST, QuantisedRows, nearest_by_signs, quantise, search, search_signs, signs_of
 from fairground.evaluation import Bootstrap, BootstrapInterval, EmbeddingView, evaluate_in_detail
 from fairground.loading import DataError, require
 from fairground.losses.matryoshka import halved

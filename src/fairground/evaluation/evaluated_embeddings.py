@@ -18,18 +18,8 @@ from fairground.contracts import Contingency, DataError, OpenSet, Ranking, Verif
 from fairground.evaluation import checked_arrays, reranking
 from fairground.evaluation import relevant_references as relevant
 from fairground.functional import normalize, singular_values
-from fairground.retrieval import (
-    Poincare,
-    SearchPlan,
-    Tiles,
-    edge_for,
-    find_duplicate_rows,
-    neighbours,
-    normalise_rows,
-    ranks,
-)
+from fairground.retrieval import SearchPlan, Tiles, edge_for, find_duplicate_rows, neighbours, normalise_rows, ranks
 from fairground.retrieval.contingency import contingency
-from fairground.retrieval.poincare_ball import heights
 
 Distance = Literal["cosine", "euclidean", "poincare"]
 #: relevant pairs held at once; more are worked through in blocks of queries (about 200 MB at most)
@@ -74,7 +64,7 @@ class EmbeddingView:
         references: checked_arrays.Embeddings | None = None,
         reference_labels: checked_arrays.Labels | None = None,
         *,
-        distance: Distance | Poincare = "euclidean",
+        distance: Distance | retrieval.Poincare = "euclidean",
         normalise: bool = True,
         query_rows: np.ndarray | None = None,
         groups: np.ndarray | None = None,
@@ -87,7 +77,8 @@ class EmbeddingView:
         threads: int | None = None,
         block: int | None = None,
     ) -> None:
-        self.ball = Poincare() if distance == "poincare" else distance if isinstance(distance, Poincare) else None
+        asked = retrieval.Poincare() if distance == "poincare" else distance
+        self.ball = asked if isinstance(asked, retrieval.Poincare) else None
         is_known = self.ball is not None or distance in ("cosine", "euclidean")
         require(is_known, f"distance must be 'cosine', 'euclidean' or 'poincare'; got '{distance}'")
         if self.ball is not None:
@@ -283,7 +274,7 @@ class EmbeddingView:
 
     def _lengths(self, side: Tiles) -> np.ndarray | None:
         if self.ball is not None:
-            return heights(2 * side.half_squared_lengths())
+            return retrieval.heights(2 * side.half_squared_lengths())
         return side.half_squared_lengths() if self.is_raw else None
 
     def _pairing_on_device(self, device: torch.device) -> "retrieval.DeviceSearchPlan | None":
