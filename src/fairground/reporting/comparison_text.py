@@ -4,19 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from fairground import reporting
 from fairground.comparison import Comparison, Pair, join_folds, require, sentence_of
 from fairground.records import RunFolder, RunRecord
-from fairground.reporting import (
-    UNFAIR,
-    ClassScores,
-    ResultTable,
-    chance_text,
-    heading,
-    shorten,
-    show,
-    table_formats,
-    unit,
-)
+from fairground.reporting import UNFAIR, ClassScores, ResultTable, heading, shorten, show, table_formats, unit
 
 #: every pair of six methods
 MOST_TO_READ = 15
@@ -173,7 +164,7 @@ def _chances(table: ResultTable) -> list[dict[str, Any]]:
         chance = method.probability_best
         if chance is None:
             continue
-        shown = chance_text(chance, is_among_best=method.is_among_best)
+        shown = reporting.chance_text(chance, is_among_best=method.is_among_best)
         row = {"label": method.name, "probability": chance, "shown": shown, "is_among_best": method.is_among_best}
         chances.append(row)
     return sorted(chances, key=lambda row: -row["probability"])
