@@ -15,6 +15,7 @@ of an analysis of variance. None is below 0. Intervals leave out one loss at a t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import sqrt
 
 import numpy as np
@@ -75,9 +76,17 @@ def _shared(scores: np.ndarray) -> list[float]:
 
 
 def _between(sets: Sequence[np.ndarray]) -> float:
-    """Return the mean covariance over losses of two data sets."""
-    covariances = np.cov(np.stack([scores.mean(axis=(1, 2, 3)) for scores in sets]))
-    return float(covariances[~np.eye(len(sets), dtype=bool)].mean())
+    """Return the mean covariance of columns of two data sets, over losses.
+
+    Searches of one number try the same settings on every set, so that columns with different ones are compared.
+    """
+    centred = [scores.mean(axis=(1, 3)) - scores.mean(axis=(0, 1, 3)) for scores in sets]
+    found = []
+    for one, other in combinations(centred, 2):
+        covariances = one.T @ other / (len(one) - 1)
+        differ = ~np.eye(len(covariances), dtype=bool)
+        found.append(covariances[differ].mean() if differ.any() else covariances.mean())
+    return float(np.mean(found))
 
 
 def _share(sets: Sequence[np.ndarray]) -> np.ndarray:

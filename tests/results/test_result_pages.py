@@ -213,6 +213,9 @@ def test_components_of_variance_are_found_again() -> None:
     several, single = drawn((2.0, 1.5, 1.0, 3.0, 0.5), n_sets=12), drawn((2.0, 0.0, 1.0, 3.0, 0.5))
     assert np.sqrt(components(several)) == pytest.approx([2.0, 1.5, 1.0, 3.0, 0.5], rel=0.1)
     assert np.sqrt(components(single)) == pytest.approx([2.0, 0.0, 1.0, 3.0, 0.5], rel=0.1)
+    # Searches that try the same settings on every split and set are a search still, not the loss.
+    shared = np.random.default_rng(1).normal(0, 3.0, (400, 1, 3, 1))
+    assert np.sqrt(components([one + shared for one in several]))[0] == pytest.approx(2.0, rel=0.1)
     # By hand: two losses 1 apart in every column have a variance of 1/2, all of it theirs.
     apart = np.array([0.0, 1.0]).reshape(2, 1, 1, 1) + np.zeros((2, 2, 2, 2))
     assert components([apart]).tolist() == components([apart[:, :1]]).tolist() == [0.5, 0, 0, 0, 0]
