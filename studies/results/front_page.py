@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from studies.results.findings import findings
-from studies.results.page import DATA, SHORT, Page, cpu_hours, table
+from studies.results.page import DATA, SHORT, Page, cpu_hours, listed, table
 from studies.results.plans import plans
 from studies.results.records import JOINED, ExportedRun
 from studies.results.select import finals
@@ -140,10 +140,13 @@ def _cost(runs: Sequence[ExportedRun]) -> str:
 
 
 def _outstanding(runs: Sequence[ExportedRun]) -> list[str]:
-    """Return a line for every study that has fewer seeds than its file asks for."""
+    """Return a line for every study with a home that has fewer seeds than its file asks for."""
     found = []
     for plan in plans():
-        n_done = plan.n_done(runs)
-        if n_done < plan.seeds:
-            found.append(f"- `{plan.study}`: {n_done} of {plan.seeds} seeds of all its methods.")
+        missing = [home for home in plan.homes if plan.n_done(runs, home) < plan.seeds]
+        if len(plan.homes) == 1 and missing:
+            found.append(f"- `{plan.study}`: {plan.n_done(runs, plan.study)} of {plan.seeds} seeds of all its methods.")
+        elif missing:
+            named = listed([f"`{home}`" for home in missing])
+            found.append(f"- `{plan.study}`: {len(missing)} of {len(plan.homes)} homes are not complete, {named}.")
     return found
