@@ -75,9 +75,11 @@ def require(condition: bool, complaint: str, error: type[FairgroundError] = Inpu
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the known word nearest to `word`, or nothing when none is near."""
-    folded = {folded_name(name): name for name in known}
-    # Many ask in passing, for an error that is not raised.
-    close = [] if word in folded.values() else difflib.get_close_matches(folded_name(word), folded, n=1, cutoff=0.6)
+    names = list(known)
+    if word in names:  # Many ask in passing, for an error that is not raised.
+        return ""
+    folded = {folded_name(name): name for name in names}
+    close = difflib.get_close_matches(folded_name(word), folded, n=1, cutoff=0.6)
     return f" Did you mean '{folded[close[0]]}'?" if close else ""
 
 

@@ -91,6 +91,7 @@ from fairground.spec.protocols_and_presets import flat_tables
 from fairground.spec.protocols_and_presets import preset_of
 from fairground.spec.protocols_and_presets import presets
 from fairground.spec.protocols_and_presets import protocol_names
+from fairground.spec.protocols_and_presets import protocol_table
 from fairground.spec.protocols_and_presets import protocol_texts
 from fairground.spec.protocols_and_presets import read_toml
 from fairground.spec.random_streams import Purpose
@@ -283,6 +284,7 @@ __all__ = [
     "preset_of",
     "presets",
     "protocol_names",
+    "protocol_table",
     "protocol_texts",
     "put_away",
     "range_for",

@@ -108,14 +108,21 @@ def reference_of(room: str, name: str) -> Reference | None:
 
 def declared(room: str, name: str, attribute: str, default: Any) -> Any:
     """Return a literal of a component's class body; `default` where it has none, or is not one of ours."""
+    found = _declared(room, name, attribute)
+    return found[0] if found else default
+
+
+@cache
+def _declared(room: str, name: str, attribute: str) -> tuple[Any, ...]:
+    """Return a literal of a component's class body in a tuple, which is empty where it has none."""
     is_ours = name in catalogue.list_names(room)
     found = _find_class(f"{room}.{name}", catalogue.class_name(room, name)) if is_ours else None
     for node in found[1].body if found else ():
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
             if isinstance(target, ast.Name) and target.id == attribute:
-                return _evaluated(node.value, f"{room}.{name}")
-    return default
+                return (_evaluated(node.value, f"{room}.{name}"),)
+    return ()
 
 
 @cache

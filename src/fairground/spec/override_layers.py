@@ -5,13 +5,12 @@ drops the settings of the one it replaces, except how many images per class a ba
 """
 
 import dataclasses
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
 from fairground.spec import Value, canonical, check_analyses, fit, from_mapping, nearest, require, run_spec
 from fairground.spec.declarations import CAME_LATER, check_settings, settings_of
-from fairground.spec.protocols_and_presets import flat_tables, preset_of, protocol_texts
+from fairground.spec.protocols_and_presets import flat_tables, preset_of, protocol_table, protocol_texts
 from fairground.spec.run_spec import OPTIONAL, ROOM_OF, ComponentSpec, RunSpec
 
 _SECTIONS: Mapping[str, type[Any]] = {
@@ -32,12 +31,11 @@ class SpecDraft:
 
     def apply_protocol(self, name: str, known: list[str]) -> None:
         require(name in known, f"no protocol '{name}'.{nearest(name, known)} There are: {', '.join(known)}.")
-        data = tomllib.loads(protocol_texts()[name])
-        parent = data.pop("extends", None)
-        data.pop("abstract", None)
-        if parent:
+        layer = flat_tables(protocol_table(name), f"protocol {name}")
+        layer.pop("abstract", None)
+        if parent := layer.pop("extends", None):
             self.apply_protocol(str(parent), list(protocol_texts()))
-        self.apply(flat_tables(data, f"protocol {name}"), f"protocol {name}")
+        self.apply(layer, f"protocol {name}")
 
     def apply(self, layer: Mapping[str, Value], origin: str) -> None:
         for key in (key for key in ROOM_OF if key in layer):

@@ -20,7 +20,7 @@ def protocol_names() -> Mapping[str, str]:
     """Return the protocols that can be named, each with the first sentence of its description."""
     found = {}
     for name, text in protocol_texts().items():
-        if not tomllib.loads(text).get("abstract", False):
+        if not protocol_table(name).get("abstract", False):
             lines = [line for line in text.partition("\n[")[0].splitlines() if line.startswith("#")]
             described = " ".join(line.removeprefix("#").strip() for line in lines)
             found[name] = described.partition(". ")[0].rstrip(".") + "."
@@ -31,6 +31,12 @@ def protocol_names() -> Mapping[str, str]:
 def protocol_texts() -> dict[str, str]:
     paths = [path for path in sorted(SHIPPED.glob("*.toml")) if path.name != "presets.toml"]
     return {path.stem: path.read_text(encoding="utf-8") for path in paths}
+
+
+@cache
+def protocol_table(name: str) -> dict[str, Any]:
+    """Return what the file of a protocol of the package says; it is read once."""
+    return tomllib.loads(protocol_texts()[name])
 
 
 def presets(loss: str) -> dict[str, dict[str, Value]]:

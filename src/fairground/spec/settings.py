@@ -4,10 +4,11 @@ import json
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
+from functools import cache
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from fairground.spec import nearest, require
+from fairground.spec import InputError, nearest, require
 
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
 #: what changes a run: values by dotted name, such as {"loss": "triplet", "loss.margin": 0.2}
@@ -16,6 +17,7 @@ Kind = TypeVar("Kind")
 #: marks a field that came after runs and studies had been named: at its default it is left out, which keeps the names
 LATER: Mapping[str, bool] = MappingProxyType({"came_later": True})
 
+_hints_of: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
 _WANTED = {float: "a number", int: "a whole number", bool: "true or false", str: "text", NoneType: "none"}
 
 
@@ -64,7 +66,7 @@ def _toml(value: Any) -> str:
 
 def from_mapping(kind: type[Kind], data: Mapping[str, Any], *, section: str, origin: Callable[[str], str]) -> Kind:
     """Return the dataclass that a table describes; `origin` is where a key was given, for errors."""
-    hints = get_type_hints(kind)
+    hints = _hints_of(kind)
     values = {}
     for key, value in data.items():
         hint = f"{nearest(key, hints)} There are: {', '.join(hints)}."
@@ -76,7 +78,8 @@ def from_mapping(kind: type[Kind], data: Mapping[str, Any], *, section: str, ori
 def fit(where: str, hint: Any, value: Any) -> Any:
     """Return `value` as the type hint wants it: 1 becomes 1.0 for a float, a list a tuple for a tuple."""
     fits, result = _fit(hint, value)
-    require(fits, f"{where} must be {_wanted(hint)}; got {value!r}")
+    if not fits:
+        raise InputError(f"{where} must be {_wanted(hint)}; got {value!r}")
     return result
 
 
@@ -92,7 +95,7 @@ def from_plain(hint: Any, value: Any) -> Any:
         return kind(from_plain(options[0], item) for item in value)
     if not isinstance(kind, type) or not is_dataclass(kind) or isinstance(value, kind):
         return value
-    hints = get_type_hints(kind)
+    hints = _hints_of(kind)
     return kind(**{key: from_plain(hints[key], item) for key, item in value.items()})
 
 
