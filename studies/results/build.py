@@ -25,6 +25,7 @@ from studies.results.claims import (
     c23_since2020,
     c24_looking,
     c25_sets,
+    c26_foretelling,
 )
 from studies.results.front_page import front_page
 from studies.results.page import DATA, Page
@@ -36,9 +37,10 @@ def pages_of(records: Path) -> list[Page]:
     """Return every page whose records are there, in the order of the claims."""
     field, tuned = _runs(records, c01_saturation.STUDIES), _runs(records, c17_finetuning.STUDIES)
     longer, halves = _runs(records, c18_epochs.STUDIES), _runs(records, c20_splits.STUDIES)
+    bare = _runs(records, c11_untrained.STUDIES)
     settings, matters = _runs(records, c14_tuning.STUDIES), what_matters(field, DATA, "recall@1")
     found = (
-        c01_saturation.page(field, halves),
+        c01_saturation.page(field, halves, bare),
         c02_structure.page(field, _runs(records, c02_structure.STUDIES), matters),
         c04_samplers.page(_runs(records, c04_samplers.STUDIES), matters),
         c05_factors.page(_runs(records, c05_factors.STUDIES), matters),
@@ -47,7 +49,7 @@ def pages_of(records: Path) -> list[Page]:
         c08_concatenation.page(_runs(records, c08_concatenation.STUDIES), matters),
         c09_metrics.page(field),
         c10_mixup.page(_runs(records, c10_mixup.STUDIES), matters),
-        c11_untrained.page(_runs(records, c11_untrained.STUDIES), field),
+        c11_untrained.page(bare, field),
         c12_selection_on_test.page(longer, matters),
         c13_single_seeds.page(field),
         c14_tuning.page(settings, field),
@@ -60,6 +62,7 @@ def pages_of(records: Path) -> list[Page]:
         c23_since2020.page(_runs(records, c23_since2020.STUDIES)),
         c24_looking.page(_runs(records, c24_looking.STUDIES)),
         c25_sets.page(_runs(records, c25_sets.STUDIES), halves),
+        c26_foretelling.page(_runs(records, c26_foretelling.STUDIES)),
     )
     return [page for page in found if page is not None]
 
@@ -70,7 +73,8 @@ def build(records: Path, out: Path) -> list[Page]:
     out.mkdir(parents=True, exist_ok=True)
     for page in pages:
         page.write(out)
-    (out / "README.md").write_text(front_page(pages, all_runs(records)), encoding="utf-8")
+    with_classes = {path.name.removesuffix(".classes.csv.gz") for path in records.glob("*.classes.csv.gz")}
+    (out / "README.md").write_text(front_page(pages, all_runs(records), with_classes), encoding="utf-8")
     return pages
 
 

@@ -12,6 +12,8 @@ from studies.results.page import DATA, SHORT, listed, table
 from studies.results.records import ExportedRun
 from studies.results.select import Table, values
 
+#: what coincides is judged by one metric, whatever else is asked of the methods
+METRIC = "map@r"
 #: in shares of one: 0.05 points
 WITHIN = 0.0005
 #: settings of a loss that say from where on a tuple is active
@@ -45,32 +47,39 @@ def coinciding(scores: Table) -> list[CoincidingPair]:
     return sorted(found, key=lambda pair: (pair.largest, pair.first, pair.second))
 
 
-def coinciding_table(runs: Mapping[str, Sequence[ExportedRun]], metric: str) -> str:
+def coinciding_table(runs: Mapping[str, Sequence[ExportedRun]]) -> str:
     """Return the pairs of every data set with their margins, and what makes them one; nothing where there are none."""
     rows = []
     for data, some in runs.items():
         margins = {run.method: _margins(run) for run in some}
-        for pair in coinciding(values(some, metric)):
+        for pair in coinciding(values(some, METRIC)):
             named = [f"{name} ({margins[name]})" for name in (pair.first, pair.second)]
             rows.append([DATA[data], *named, f"{100 * pair.largest:.3f}", str(pair.n_seeds)])
     header = ["data", "method", "and", "largest difference on a seed, points", "seeds"]
     return f"{table(header, rows, n_text=3)}\n\n{NOTE}" if rows else ""
 
 
-def coinciding_sentence(runs: Mapping[str, Sequence[ExportedRun]], metric: str) -> str:
-    """Return which methods are one by several names, and on which data; nothing where there are none."""
+def coinciding_sentence(runs: Mapping[str, Sequence[ExportedRun]]) -> str:
+    """Return which methods are one by several names, and where, to end a sentence; nothing if there are none."""
     places: dict[str, list[str]] = {}
     for data, some in runs.items():
-        for group in _groups(coinciding(values(some, metric))):
+        for group in _groups(coinciding(values(some, METRIC))):
             places.setdefault(listed(sorted(group)), []).append(SHORT[data])
-    parts = [f"{names} score the same to 0.05 points on every seed ({listed(sets)})" for names, sets in places.items()]
-    return f"**Some names are one loss**: {'; '.join(parts)}." if parts else ""
+    parts = [
+        f"{names} are one loss, within 0.05 points on every seed ({listed(sets)})" for names, sets in places.items()
+    ]
+    return f". {'; '.join(parts)}" if parts else ""
 
 
-def distinct(scores: Table) -> Table:
-    """Return the table with one row of every group of methods that coincide, the first by name."""
-    doubled = {name for group in _groups(coinciding(scores)) for name in sorted(group)[1:]}
-    return {name: row for name, row in scores.items() if name not in doubled}
+def doubled(scores: Table) -> set[str]:
+    """Return the methods that coincide with another one, which stands for them: the first by name."""
+    return {name for group in _groups(coinciding(scores)) for name in sorted(group)[1:]}
+
+
+def distinct_values(runs: Sequence[ExportedRun], metric: str) -> Table:
+    """Return one metric by method and seed, with one row of every group of methods that coincide in MAP@R."""
+    left_out = doubled(values(runs, METRIC))
+    return {name: row for name, row in values(runs, metric).items() if name not in left_out}
 
 
 def _groups(pairs: Sequence[CoincidingPair]) -> list[set[str]]:

@@ -142,7 +142,7 @@ def _classes(home: Path, name: str) -> Iterator[Sequence[object]]:
 
 
 def _settings(record: RunRecord) -> dict[str, object]:
-    """Return what tells methods apart: settings of loss, miner, regulariser, and the rate of the loss' weights."""
+    """Return what tells methods apart: settings of loss, miner, regulariser, and learning rates."""
     found: dict[str, object] = {}
     for part in ("loss", "miner", "regulariser"):
         said = record.spec.get(part)
@@ -150,7 +150,7 @@ def _settings(record: RunRecord) -> dict[str, object]:
             found |= {f"{part}.{key}": value for key, value in said.items()}
     optimiser = record.spec["optimiser"]
     assert isinstance(optimiser, Mapping)
-    return found | {"optimiser.loss_lr": optimiser.get("loss_lr")}
+    return found | {f"optimiser.{rate}": optimiser.get(rate) for rate in ("lr", "loss_lr")}
 
 
 def main() -> None:

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 
 METRIC = "map@r"
 DEFAULT = ", default"
+RAW = "raw features, no head"
 
 
-def gains_picture(field: Sequence[ExportedRun], halves: Sequence[ExportedRun]) -> Picture:
-    """Return the picture of C1's searched losses, joined with those at defaults (C20's standard split)."""
+def gains_picture(
+    field: Sequence[ExportedRun], halves: Sequence[ExportedRun], whole: Mapping[str, Mapping[str, float]]
+) -> Picture:
+    """Return the picture of C1's searched losses and of raw features, joined with defaults (C20's standard split)."""
     found = {data: means(values(some, METRIC)) for data, some in finals_by_data(field, RANKED).items()}
     starts = {data: untrained(by_data(field, RANKED)[data], METRIC) or 0.0 for data in found}
     best = {data: max(one.values()) - starts[data] for data, one in found.items()}
@@ -31,6 +34,8 @@ def gains_picture(field: Sequence[ExportedRun], halves: Sequence[ExportedRun]) -
         return {loss: 100 * (score - starts[data]) / best[data] for loss, score in scores.items()}
 
     searched = {data: scaled(data, one) for data, one in found.items()}
+    for data in searched.keys() & whole.keys():
+        searched[data] |= scaled(data, {RAW: whole[data][METRIC]})
     standard = [run for run in halves if run.is_final and run.data == "standard" and run.method.endswith(DEFAULT)]
     defaults = {}
     for data in searched:

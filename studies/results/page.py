@@ -1,6 +1,6 @@
 """A page of results: question, what counts as holding, verdicts, tables, figures, cost and limits, as Markdown."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -102,11 +102,14 @@ class Page:
 
     @property
     def verdicts(self) -> str:
-        """The verdicts in one line: "holds (CUB, icons); cannot tell (Cars)"."""
-        found: dict[str, list[str]] = {}
+        """The verdicts in one line: "it helps: holds (CUB, icons), cannot tell (Cars); it costs: holds (CUB)"."""
+        found: dict[str, dict[str, list[str]]] = {}
         for answer in self.answers:
-            found.setdefault(answer.verdict, []).append(SHORT.get(answer.data, answer.data))
-        return "; ".join(f"**{verdict}** ({', '.join(names)})" for verdict, names in found.items())
+            name, _, part = answer.data.partition(": ")
+            is_set = part or name in SHORT
+            names = found.setdefault(part if is_set else name, {}).setdefault(answer.verdict, [])
+            names += [SHORT.get(name, name)] if is_set else []
+        return "; ".join(f"{part}: {_verdicts(one)}" if part else _verdicts(one) for part, one in found.items())
 
     def write(self, folder: Path) -> None:
         """Write the page and its figures."""
@@ -130,6 +133,10 @@ class Page:
         names = ", ".join(f"`{study}`" for study in self.studies)
         lines += ["", f"Made by `make results` from the records of {names} in `docs/results/records`.", ""]
         return "\n".join(lines)
+
+
+def _verdicts(found: Mapping[Verdict | str, Sequence[str]]) -> str:
+    return ", ".join(f"**{verdict}**{f' ({listed(names)})' if names else ''}" for verdict, names in found.items())
 
 
 def listed(parts: Sequence[str]) -> str:

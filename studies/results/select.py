@@ -95,6 +95,12 @@ def untrained(runs: Sequence[ExportedRun], metric: str) -> float | None:
     return sum(found) / len(found) if found else None
 
 
+def raw_features(rows: Sequence[ExportedRun]) -> dict[str, float]:
+    """Return what all features of EfficientNet-Lite0 score as they are, by metric, of C11's rows on one data set."""
+    scores = next(run.scores for run in rows if run.method.startswith("efficientnet_lite0, all "))
+    return {metric: value for (_, metric), value in scores.items()}
+
+
 def what_matters(runs: Sequence[ExportedRun], order: Mapping[str, str], metric: str) -> dict[str, float]:
     """Return by data set the difference that matters: a tenth of the best method's gain over the untrained network."""
     found = {}

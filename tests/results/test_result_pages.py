@@ -1,5 +1,7 @@
 """Verdicts of the pages on samplers, factors, folds, mixup, trunks, searches and fine-tuning follow their rules."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -19,6 +21,7 @@ from studies.results.claims import (
     c23_since2020,
     c24_looking,
     c25_sets,
+    c26_foretelling,
 )
 from studies.results.page import Page
 from studies.results.records import JOINED, ExportedRun
@@ -305,3 +308,23 @@ def test_orders_at_defaults_are_compared_between_sets_that_are_finished() -> Non
     assert "between CUB, GTSRB and ESC-50 it correlates +1.00 [+1.00, +1.00] on average" in page.headline
     assert verdicts(c25_sets.page(backwards, cub)) == {"mean over pairs": "does not hold"}
     assert c25_sets.page([], cub) is None
+
+
+@pytest.mark.parametrize(("sign", "expected"), [(1, ["holds"] * 3), (-1, ["does not hold"] * 3)])
+def test_heads_foretell_fine_tuning_where_both_order_losses_alike(sign: int, expected: list[str]) -> None:
+    runs = []
+    for study in c26_foretelling.STUDIES:
+        said = {"study": study, "data": "photographs"}
+        runs.append(exported("Frozen", 0, 0.1, **said))
+        for kind, direction in ((c26_foretelling.HEAD, 1), (c26_foretelling.TUNED, sign)):
+            losses = ["MS", "Contrastive", "Triplet", *(f"L{place:02}" for place in range(17))]
+            levels = {f"{loss}, {kind}": 0.3 + direction * 0.005 * place for place, loss in enumerate(losses)}
+            some = field(levels, n_seeds=3, sd=0.0001, settings={"optimiser.lr": 1e-4}, **said)
+            for run in some:
+                seen = {**run.scores, ("validation", "map@r"): run.scores["test", "map@r"]}
+                runs += [replace(run, scores=seen), replace(run, kind="trial")]
+    found = c26_foretelling.page(runs)
+    assert list(verdicts(found).values()) == expected
+    assert found is not None
+    assert "Heads choose L16" in found.answers[1].sentence
+    assert c26_foretelling.page(runs[1:]) is None

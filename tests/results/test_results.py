@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import torch
 from studies.results.arithmetic import median_gap, rank_correlation, seeds_to_separate, spread_of
 from studies.results.claims import c01_saturation, c02_structure, c12_selection_on_test
 from studies.results.claims.c13_single_seeds import wrong_winner
+from studies.results.coinciding import distinct_values
 from studies.results.export import export
 from studies.results.records import ExportedRun, read_runs, write_runs
 from studies.results.select import finals
@@ -88,8 +90,8 @@ def test_the_median_of_an_even_number_of_methods_is_between_the_two_in_the_middl
     assert gap.median == "B and C"
 
 
-@pytest.mark.parametrize(("gain", "verdict"), [(0.02, "holds"), (0.001, "does not hold")])
-def test_selection_on_test_is_what_the_best_look_has_over_the_selected_epoch(gain: float, verdict: str) -> None:
+def looked_at(gain: float) -> list[ExportedRun]:
+    """Runs whose test score is best at epoch 20, while validation selects the first."""
     runs = []
     for name, level in {"A": 0.3, "B": 0.4, "C": 0.5}.items():
         for seed in range(2):
@@ -98,6 +100,12 @@ def test_selection_on_test_is_what_the_best_look_has_over_the_selected_epoch(gai
             curves = {("test", metric): test for metric in ("recall@1", "map@r")}
             curves |= {("validation", metric): validation for metric in ("recall@1", "map@r")}
             runs.append(exported(name, seed, level, epochs=curves))
+    return runs
+
+
+@pytest.mark.parametrize(("gain", "verdict"), [(0.02, "holds"), (0.001, "does not hold")])
+def test_selection_on_test_is_what_the_best_look_has_over_the_selected_epoch(gain: float, verdict: str) -> None:
+    runs = looked_at(gain)
     found = c12_selection_on_test.page(runs, {"cub200": 0.005})
     assert found is not None
     inflates, grows = found.answers
@@ -113,6 +121,24 @@ def test_a_single_seed_misleads_where_methods_are_close() -> None:
     tied = {"A": {0: 0.5, 1: 0.4}, "B": {0: 0.5, 1: 0.3}}
     assert wrong_winner(tied) == pytest.approx((0.25, 0.25 * 0.05))
     assert wrong_winner({"A": {0: 0.9, 1: 0.8}, "B": {0: 0.1, 1: 0.2}}) == (0.0, 0.0)
+
+
+def test_methods_that_coincide_in_map_at_r_count_once_by_any_metric() -> None:
+    one = {"A": 0.5, "B": 0.5002, "C": 0.6}
+    runs = []
+    for name, level in one.items():
+        for seed in range(2):
+            run = exported(name, seed, level)
+            runs.append(replace(run, scores={**run.scores, ("test", "recall@1"): ord(name) / 100}))
+    assert distinct_values(runs, "recall@1").keys() == {"A", "C"}
+
+
+def test_verdicts_are_grouped_by_what_is_claimed() -> None:
+    found = c12_selection_on_test.page(looked_at(0.02), {"cub200": 0.005})
+    assert found is not None
+    assert found.verdicts == (
+        "selection on test inflates: **holds** (CUB); it grows with looking (MAP@R selects): **holds** (CUB)"
+    )
 
 
 def test_structure_holds_where_recall_falls_with_rho() -> None:

@@ -1,9 +1,9 @@
 """C1: how far the losses of both papers are apart after the same search for each."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from studies.results.arithmetic import Spread, median_gap, rank_correlation, spread_of
+from studies.results.arithmetic import Spread, at_once, median_gap, rank_correlation, spread_of
 from studies.results.coinciding import coinciding_sentence, coinciding_table
 from studies.results.figures import Dot, dot_rows
 from studies.results.gains import gains_picture
@@ -23,7 +23,17 @@ from studies.results.page import (
 )
 from studies.results.records import ExportedRun
 from studies.results.saturation import gap_in_words, saturation_of
-from studies.results.select import Table, by_data, finals_by_data, means, unfinished, untrained, untrained_line, values
+from studies.results.select import (
+    Table,
+    by_data,
+    finals_by_data,
+    means,
+    raw_features,
+    unfinished,
+    untrained,
+    untrained_line,
+    values,
+)
 
 from fairground.comparison.compare_values import compare_values
 from fairground.comparison.comparison_result import Comparison
@@ -32,18 +42,27 @@ from fairground.spec.study_spec import LOSS_RATE
 
 STUDIES = ("c1_features_cub200", "c1_features_cars196", "c1_features_pets", "c1_features_fruits360", "c1_icons")
 METRIC = "map@r"
+INSTRUMENTS = "heads on frozen features, on icons a small network"
+NAMES = {METRIC: "MAP@R", "recall@1": "Recall@1"}
 
 
-def page(runs: Sequence[ExportedRun], halves: Sequence[ExportedRun] = ()) -> Page | None:
-    """Return the page of the runs of `STUDIES`; runs of C20 have the same losses at their defaults."""
+def page(
+    runs: Sequence[ExportedRun], halves: Sequence[ExportedRun] = (), raw: Sequence[ExportedRun] = ()
+) -> Page | None:
+    """Return the page of the runs of `STUDIES`.
+
+    Runs of C20 have the same losses at their defaults, measurements of C11 the raw features.
+    """
     found = finals_by_data(runs, RANKED)
     if not found:
         return None
     tables = {data: values(some, METRIC) for data, some in found.items()}
     compared = {data: compare_values(one) for data, one in tables.items()}
+    at_level = {data: compare_values(one, level=at_once(len(tables))) for data, one in tables.items()}
     spreads = {data: spread_of(one) for data, one in tables.items()}
     frozen = {data: untrained(by_data(runs, DATA)[data], METRIC) for data in found}
-    alike = coinciding_table(found, METRIC)
+    whole = {data: raw_features(some) for data, some in by_data(raw, DATA).items()}
+    alike = coinciding_table(found)
     return Page(
         name="c01_saturation",
         title="C1. Are the losses of deep metric learning saturated?",
@@ -57,19 +76,23 @@ def page(runs: Sequence[ExportedRun], halves: Sequence[ExportedRun] = ()) -> Pag
         counts=(
             "losses are saturated if the median of the methods is less than a tenth of what the best one gains over "
             "the untrained network below the best, in test MAP@R, by the upper end of the interval that holds for all "
-            "pairs; they are not if the lower end is above that; otherwise these runs cannot tell."
+            "pairs of all sets at once at 95 %; they are not if the lower end is above that; otherwise these runs "
+            "cannot tell."
         ),
         short=_short(compared, frozen),
-        headline=f"{_headline(compared, frozen)} {coinciding_sentence(found, METRIC)}".strip(),
-        answers=[_answer(data, compared[data], spreads[data], frozen[data]) for data in found],
+        headline=f"{_headline(compared, frozen)}{coinciding_sentence(found)}; {INSTRUMENTS}.",
+        answers=[_answer(data, at_level[data], spreads[data], frozen[data]) for data in found],
         sections=[
-            Section(heading="How much of the spread is the seed", text=_spread_table(spreads, frozen)),
+            Section(heading="How much of the spread is the seed", text=_spread_table(spreads, frozen, whole)),
             Section(heading="How much may be the search and the budget", text=_search_table(runs, found)),
             *([Section(heading="Losses that coincide", text=alike)] if alike else []),
-            *(Section(heading=DATA[data], text=_table(compared[data], found[data])) for data in found),
+            *(
+                Section(heading=DATA[data], text=_table(compared[data], found[data], whole.get(data, {})))
+                for data in found
+            ),
         ],
         pictures=[
-            gains_picture(runs, halves),
+            gains_picture(runs, halves, whole),
             Picture(
                 name="c01_methods",
                 caption=(
@@ -138,29 +161,24 @@ def _on_the_bound(data: str, runs: Sequence[ExportedRun]) -> str:
 def _short(compared: dict[str, Comparison], frozen: dict[str, float | None]) -> str:
     parts = []
     for data, one in compared.items():
-        gap, gained = median_gap(one).difference, one.methods[0].mean - (frozen[data] or 0.0)
-        unbeaten = f"{len(one.best)} of {len(one.methods)} methods unbeaten"
-        parts.append(f"{SHORT[data]} {points(gap)} of {points(gained)} ({unbeaten})")
-    return (
-        "Points of MAP@R between the best and the median method, of what the best one gains over the untrained "
-        f"network: {', '.join(parts)}."
-    )
+        gained = one.methods[0].mean - (frozen[data] or 0.0)
+        parts.append(f"{points(median_gap(one).difference)} of {points(gained)} ({SHORT[data]})")
+    return f"Points of MAP@R that the median loss lacks of what the best one gains: {', '.join(parts)}."
 
 
 def _headline(compared: dict[str, Comparison], frozen: dict[str, float | None]) -> str:
     kept = []
     for data, one in compared.items():
         gained = one.methods[0].mean - (frozen[data] or 0.0)
-        kept.append(f"{_share(gained - median_gap(one).difference, gained)} on {SHORT[data]}")
+        kept.append(f"{_share(gained - median_gap(one).difference, gained)} ({SHORT[data]})")
     n_methods = max(len(one.methods) for one in compared.values())
     return (
         f"**The median of {n_methods} losses gets most of what the best one gets, not all**: {listed(kept)} of its "
-        "gain in MAP@R over the untrained network, after equal short searches; heads on frozen features, on icons a "
-        "small network."
+        "gain in MAP@R, after equal short searches"
     )
 
 
-def _table(compared: Comparison, runs: Sequence[ExportedRun]) -> str:
+def _table(compared: Comparison, runs: Sequence[ExportedRun], whole: Mapping[str, float]) -> str:
     best = compared.methods[0].name
     recalls = means(values(runs, "recall@1"))
     rows = []
@@ -171,27 +189,34 @@ def _table(compared: Comparison, runs: Sequence[ExportedRun]) -> str:
         rows.append([one.name, f"{points(one.mean)}{half}", points(recalls[one.name]), behind])
     text = table(["method", "MAP@R", "Recall@1", "points of MAP@R behind the best"], rows)
     note = f"Means over {compared.methods[0].n} seeds; the intervals of differences hold at once at 95 %."
-    return f"{text}\n\n{note} {_below(runs)}"
+    return f"{text}\n\n{note} {_below(runs, whole)}"
 
 
-def _below(runs: Sequence[ExportedRun]) -> str:
-    """Return how many methods end below the network they began with."""
-    parts = []
-    for metric, name in ((METRIC, "MAP@R"), ("recall@1", "Recall@1")):
-        before, after = untrained(runs, metric), means(values(runs, metric))
-        if before is not None:
-            n_below = sum(value < before for value in after.values())
-            parts.append(f"{points(before)} {name} ({n_below} of {len(after)} methods end below it)")
-    return f"Before training: {' and '.join(parts)}." if parts else ""
+def _below(runs: Sequence[ExportedRun], whole: Mapping[str, float]) -> str:
+    """Return how many methods end below the network they began with, and below its raw features."""
+    before = {metric: untrained(runs, metric) for metric in NAMES}
+    start = {metric: value for metric, value in before.items() if value is not None}
+    sentences = []
+    for what, levels in (("Before training", start), ("The raw 1,280 features", whole)):
+        parts = []
+        for metric, level in levels.items():
+            after = means(values(runs, metric))
+            n_below = sum(value < level for value in after.values())
+            parts.append(f"{points(level)} {NAMES[metric]} ({n_below} of {len(after)} methods end below it)")
+        sentences += [f"{what}: {' and '.join(parts)}."] if parts else []
+    return " ".join(sentences)
 
 
-def _spread_table(spreads: dict[str, Spread], frozen: dict[str, float | None]) -> str:
-    header = ["data", "seeds", "untrained", "worst", "best", "best - worst", "expected by seeds alone"]
+def _spread_table(
+    spreads: Mapping[str, Spread], frozen: Mapping[str, float | None], whole: Mapping[str, Mapping[str, float]]
+) -> str:
+    header = ["data", "seeds", "raw features", "untrained", "worst", "best", "best - worst", "expected by seeds alone"]
     header += ["sd between methods", "sd of a seed", "seed's share of variance"]
     rows = [
         [
             DATA[data],
             str(one.n_seeds),
+            points(whole[data][METRIC]) if data in whole else "",
             "" if frozen[data] is None else points(frozen[data] or 0.0),
             points(one.worst),
             points(one.best),
@@ -204,10 +229,10 @@ def _spread_table(spreads: dict[str, Spread], frozen: dict[str, float | None]) -
         for data, one in spreads.items()
     ]
     note = (
-        "MAP@R in points. *Expected by seeds alone*: how far apart the best and the worst of so many equal "
-        "methods would be by "
-        "seed noise; another search adds to it (C14). *Seed's share*: of the variance of a single run among "
-        "these methods."
+        "MAP@R in points. *Raw features*: all 1,280 as they are; *untrained*: their 128 principal axes, where heads "
+        "begin, or on icons the network before training. *Expected by seeds alone*: how far apart the best and the "
+        "worst of so many equal methods would be by seed noise; another search adds to it (C14). *Seed's share*: of "
+        "the variance of a single run among these methods."
     )
     return f"{table(header, rows)}\n\n{note}"
 

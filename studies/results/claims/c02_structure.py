@@ -6,7 +6,7 @@ from statistics import fmean
 
 import numpy as np
 from studies.results.arithmetic import Correlation, Mean, at_once, mean_of, over_losses, paired_gains, rank_correlation
-from studies.results.coinciding import distinct
+from studies.results.coinciding import distinct_values
 from studies.results.figures import line_panels, scatter_panels
 from studies.results.page import (
     DATA,
@@ -143,7 +143,7 @@ def gains_of(recall: Table) -> dict[str, Mean]:
 
 
 def _columns(runs: Sequence[ExportedRun], measure: str) -> tuple[np.ndarray, np.ndarray]:
-    recall = means(distinct(values(runs, "recall@1")))
+    recall = means(distinct_values(runs, "recall@1"))
     scores, measured = columns(recall, means(values(runs, measure, "train")))
     return measured, scores
 

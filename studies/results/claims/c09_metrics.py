@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from studies.results.arithmetic import Correlation, at_once, rank_correlation, spearman
-from studies.results.coinciding import distinct
+from studies.results.coinciding import distinct_values
 from studies.results.figures import scatter_panels
 from studies.results.page import (
     DATA,
@@ -20,7 +20,7 @@ from studies.results.page import (
     verdict_of,
 )
 from studies.results.records import ExportedRun
-from studies.results.select import columns, finals_by_data, means, values
+from studies.results.select import columns, finals_by_data, means
 
 METRICS = {
     "recall@1": "Recall@1",
@@ -84,7 +84,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
 
 
 def _columns(runs: Sequence[ExportedRun], x: str, y: str) -> tuple[np.ndarray, np.ndarray]:
-    return columns(means(distinct(values(runs, x))), means(distinct(values(runs, y))))
+    return columns(means(distinct_values(runs, x)), means(distinct_values(runs, y)))
 
 
 def _answer(data: str, one: Correlation) -> Answer:

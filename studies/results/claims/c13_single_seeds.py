@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import stats
 from studies.results.arithmetic import SEED, at_once, seeds_to_separate, spread_of
-from studies.results.coinciding import distinct
+from studies.results.coinciding import distinct_values
 from studies.results.figures import line_panels
 from studies.results.page import (
     DATA,
@@ -35,7 +35,7 @@ GAPS = (0.0, 0.0025, 0.005, 0.01, 0.02)
 def page(runs: Sequence[ExportedRun]) -> Page | None:
     """Return the page of runs with at least three seeds a method."""
     found = finals_by_data(runs, RANKED)
-    tables = {data: distinct(values(some, "recall@1")) for data, some in found.items()}
+    tables = {data: distinct_values(some, "recall@1") for data, some in found.items()}
     tables = {data: one for data, one in tables.items() if min(len(row) for row in one.values()) >= 3}
     if not tables:
         return None
@@ -53,15 +53,15 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "Musgrave et al., 2.1: papers report single runs without intervals while improvements are in the low "
             "single digits."
         ),
-        fixed="with the first exported runs (16 November 2026)",
+        fixed="with the first exported runs (16 November 2026), the least number of seeds an hour later",
         counts=(
             "single seeds mislead if the table of one seed, the same for every method, has another winner by Recall@1 "
             "than the mean of all seeds in more than 20 % of seeds, by the exact binomial interval over seeds; they do "
             "not if the interval is below 20 %; otherwise these runs cannot tell. The intervals of this page hold at "
             "once at 95 %."
         ),
-        short="Tables of one shared seed whose winner is not that of all seeds, and how far behind it is: "
-        + ", ".join(f"{SHORT[data]} {100 * one[0]:.0f} %, {points(one[1])} points" for data, one in wrong.items())
+        short="Tables of one seed with another winner, and how many points it is behind: "
+        + ", ".join(f"{100 * one[0]:.0f} %, {points(one[1])} ({SHORT[data]})" for data, one in wrong.items())
         + ".",
         answers=[
             _answer(data, *wrong[data], min(map(len, tables[data].values())), at_once(len(tables))) for data in tables

@@ -66,10 +66,10 @@ def page(runs: Sequence[ExportedRun], searched: Sequence[ExportedRun]) -> Page |
             for data, one in parts.items()
         )
         + ".",
-        headline="**A short search moves losses about as far as losses differ.** "
+        headline="**A short search can be worse than none.** "
         + "; ".join(
-            f"On {SHORT[data]} {_moved(tables[data])} points either way, while losses differ by {points(one.loss)} "
-            f"(standard deviation); {_agreement(tables[data])}"
+            f"On {SHORT[data]} {_moved(tables[data])} points either way, where losses differ by {points(one.loss)} "
+            f"(standard deviation). In rank correlation, {_agreement(tables[data])}"
             for data, one in parts.items()
         )
         + "; heads on frozen features.",

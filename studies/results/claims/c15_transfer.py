@@ -7,7 +7,7 @@ from statistics import fmean
 import numpy as np
 from studies.results.arithmetic import N_DRAWS, SEED, Correlation, rank_correlation, spearman
 from studies.results.claims.c17_finetuning import FEATURES_OF, published
-from studies.results.coinciding import distinct
+from studies.results.coinciding import doubled
 from studies.results.figures import Dot, dot_rows
 from studies.results.page import (
     DATA,
@@ -105,8 +105,8 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
 
 def distinct_everywhere(tables: Mapping[str, Table]) -> dict[str, Table]:
     """Return every set's scores with one method of those that coincide on any set."""
-    doubled = {name for one in tables.values() for name in one.keys() - distinct(one).keys()}
-    return {data: {name: row for name, row in one.items() if name not in doubled} for data, one in tables.items()}
+    left_out = {name for one in tables.values() for name in doubled(one)}
+    return {data: {name: row for name, row in one.items() if name not in left_out} for data, one in tables.items()}
 
 
 def mean_correlation(ranked: Mapping[str, Mapping[str, float]]) -> Correlation:

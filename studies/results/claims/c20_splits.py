@@ -18,7 +18,7 @@ METRIC = "map@r"
 STANDARD = "standard"
 #: fewer random splits than this predict nothing
 LEAST_SPLITS = 4
-#: level of the prediction interval: three looks per data set, 95 % at once at least
+#: level of the prediction interval of each of three looks per data set, 94 % at once at least
 LEVEL = 0.98
 
 
@@ -173,11 +173,12 @@ def _short(name: str, level: Compared) -> str:
 
 def _headline(compared: Mapping[str, Mapping[str, Compared]]) -> str:
     parts = [
-        f"**The standard split of {SHORT[name]} is not a random one**: an untrained head on frozen features has "
+        f"**The standard split of {SHORT[name]} is not a random one.** The untrained network has "
         f"{points(one['level'].standard)} MAP@R there and {points(one['level'].mean)} ± "
-        f"{points(one['level'].half_width)} on {len(one['level'].random)} random halves of the classes, losses gain "
-        f"{points(one['gain'].standard)} there and {points(one['gain'].mean)} elsewhere, and their order is nearly the "
-        f"same ({one['order'].standard:+.2f}, between random halves {one['order'].mean:+.2f})."
+        f"{points(one['level'].half_width)} on {len(one['level'].random)} random halves of the classes; losses gain "
+        f"{points(one['gain'].standard)} there and {points(one['gain'].mean)} elsewhere, in nearly the same order "
+        f"(correlation with random halves {one['order'].standard:+.2f}, among these {one['order'].mean:+.2f}); heads "
+        "on frozen features."
         for name, one in compared.items()
         if one["level"].is_outlier
     ]

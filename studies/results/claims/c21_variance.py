@@ -194,9 +194,8 @@ def _headline(found: Mapping[str, Mapping[str, Share]], is_searched: bool) -> st
     parts = [f"{_percent(one['loss'])} ({title})" for title, one in found.items()]
     open_question = "" if is_searched else "; independent searches are outstanding"
     return (
-        "**A table of losses is about its losses while their settings stay fixed**; other random splits and seeds "
-        f"hardly change it, settings do. Of the variance between rows, the loss is {listed(parts)}; heads on frozen "
-        f"features{open_question}."
+        "**A table of losses is about its losses while their settings stay fixed.** Of the variance between its rows "
+        f"the loss is {listed(parts)}; heads on frozen features{open_question}."
     )
 
 

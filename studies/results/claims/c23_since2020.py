@@ -139,13 +139,14 @@ def _headline(found: _Compared, kept: Mapping[str, int]) -> str:
     best, n_newer = found.best_older, len(found.newer)
     verdicts = list(found.verdicts(best).values())
     n_kept, n_worse = kept[best], verdicts.count("the opposite holds")
+    n_below = list(found.verdicts(OLDEST).values()).count("the opposite holds")
     largest = max(found.gain(loss, best).high for loss in found.newer)
     return (
         f"**Of {n_newer} losses published since 2020, {n_kept or 'none'} {'is' if n_kept < 2 else 'are'} shown to beat "
-        f"{best} under equal search**: {n_worse} are worse, and of {n_newer - n_kept - n_worse} these runs cannot tell "
-        f"(no interval goes beyond {points(largest)} points of MAP@R). Contrastive of 2006 is beaten by "
-        f"{kept[OLDEST]}, the untrained network by {kept[UNTRAINED[0]]}; CUB, {found.scores.shape[1]} splits with a "
-        "search each, heads on frozen features."
+        f"{best} under equal search.** {n_worse} are worse, {n_newer - n_kept - n_worse} undecided (no interval goes "
+        f"beyond {points(largest)} points of MAP@R); {kept[OLDEST]} beat Contrastive of 2006 and "
+        f"{n_below} lose to it, {kept[UNTRAINED[0]]} beat the untrained network; CUB, "
+        f"{found.scores.shape[1]} splits with a search each, heads on frozen features."
     )
 
 
