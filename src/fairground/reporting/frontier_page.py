@@ -37,7 +37,7 @@ def write_frontier(found: "deploy.Frontier", *, title: str, out: Path) -> Path:
         sentence=frontier_sentence(found),
         ranges=ranges_sentence(found),
         found=found,
-        svg=svg_for_page(draw, (8.4, 8.4), prefix="frontier", description=description),
+        svg=svg_for_page(draw, (4.8, 8.4), prefix="frontier", description=description),
         columns=_COLUMNS,
         rows=[_cells(one) for one in sorted(found.points, key=lambda one: -one.score)],
     )
