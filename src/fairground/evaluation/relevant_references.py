@@ -87,7 +87,9 @@ class SameClass(Relevance):
         own = own_rows[self.query_order]
         self.own = np.where(own < 0, -1, np.argsort(self.reference_order)[own])
         self.n_relevant = self._size - (self.own >= 0)
-        self._levels = None if levels is None else (levels[0][self.query_order], levels[1][self.reference_order])
+        orders = self.query_order, self.reference_order
+        #: a row per level
+        self._levels = levels and [side[order].T.copy() for side, order in zip(levels, orders, strict=True)]
         self.n_levels = 1 if levels is None else levels[0].shape[1]
         self.groups = None
         if groups is not None:
@@ -106,7 +108,7 @@ class SameClass(Relevance):
             kept &= self.groups[0][query] != self.groups[1][where]
         query, where, grades = query[kept], where[kept].astype(np.int32), None
         if self._levels is not None:
-            n_shared = (self._levels[0][query] == self._levels[1][where]).sum(1)
+            n_shared = sum((a[query] == b[where]).astype(np.int64) for a, b in zip(*self._levels, strict=True))
             grades = relevance_of("levels", n_shared, self.n_levels, self.n_levels)
         return Relevant(start, _offsets(self.n_relevant[start:stop]), where, grades)
 

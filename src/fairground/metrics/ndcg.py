@@ -34,7 +34,7 @@ class NdcgMetric(RankingMetric):
             gain = 2.0 ** (ranking.n_levels * gain) - 1
         falling = gain
         if ranking.grades is not None:
-            falling = gain[np.lexsort((-gain, ranking.per_entry(np.arange(ranking.n_queries))))]
+            falling = np.concatenate([np.sort(some)[::-1] for some in np.split(gain, ranking.offsets[1:-1])])
         found, best = (
             ranking.total(gains / np.log2(places + 1.0) * (places <= (self.k or np.inf)))
             for gains, places in ((gain, ranking.ranks), (falling, ranking.found))

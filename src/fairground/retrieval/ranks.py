@@ -95,12 +95,12 @@ class _Block:
         """Put each query's references best first; equal ones stay in the order of their numbers."""
 
         def work(begin: int, end: int) -> None:
-            here = slice(self.offsets[begin], self.offsets[end])
-            query = np.repeat(np.arange(begin, end), np.diff(self.offsets[begin : end + 1]))
-            order = np.lexsort((-self.scores[here], query))
-            self.scores[here], self.where[here] = self.scores[here][order], self.where[here][order]
-            if self.grades is not None:
-                self.grades[here] = self.grades[here][order]
+            for query in range(begin, end):
+                here = slice(self.offsets[query], self.offsets[query + 1])
+                order = np.argsort(-self.scores[here], kind="stable")
+                self.scores[here], self.where[here] = self.scores[here][order], self.where[here][order]
+                if self.grades is not None:
+                    self.grades[here] = self.grades[here][order]
 
         share_stretches(self.n_queries, STEP, work, self.threads)
 
