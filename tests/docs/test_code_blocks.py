@@ -46,15 +46,23 @@ def test_pages_with_tests_of_their_own_have_them() -> None:
 
 
 @pytest.mark.parametrize("page", sorted({block.page for block in of("python")}))
-def test_python_runs_as_printed(page: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_runs_as_printed(
+    page: str, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a block prints is what the `text` right below it shows."""
     names: dict[str, object] = {"__name__": "a_page"}
-    for block in of("python"):
-        if block.page == page:
-            monkeypatch.chdir(place / ("study" if '"tiny"' in block.text else "runs"))
-            if block.is_check_only:
-                check_imports(block)
-            else:
-                exec(compile(block.text, block.place, "exec"), names)
+    blocks = blocks_of(page)
+    for block, below in zip(blocks, [*blocks[1:], None], strict=True):
+        if block.language != "python":
+            continue
+        monkeypatch.chdir(place / ("study" if '"tiny"' in block.text else "runs"))
+        if block.is_check_only:
+            check_imports(block)
+            continue
+        capsys.readouterr()
+        exec(compile(block.text, block.place, "exec"), names)
+        if below and below.language == "text" and below.line == block.line + block.text.count("\n") + 3:
+            assert capsys.readouterr().out == below.text
 
 
 def check_imports(block: Block) -> None:
