@@ -13,7 +13,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from layout import run
-from picture_set import Half, Overlap, Picture, PictureSet, Shared, digest, files_below
+from picture_set import Half, Overlap, Picture, PictureSet, Shared, digest, files_below, half_by_kind
 
 MOST_PER_CLASS = 60
 SET = PictureSet(
@@ -57,7 +57,7 @@ def pictures(repository: Path) -> list[Picture]:
     by_class: dict[str, list[Path]] = defaultdict(list)
     for path in files_below(repository, ("Training", "Test")):
         by_class[class_of(path)].append(path)
-    learnt = training_classes(list(by_class))
+    learnt = half_by_kind({label: label.split()[0] for label in by_class})
     planned = [_picture(path, learnt) for paths in by_class.values() for path in chosen(paths)]
     return sorted(planned, key=lambda picture: picture.path)
 
@@ -70,19 +70,6 @@ def class_of(path: Path) -> str:
 def chosen(paths: list[Path]) -> list[Path]:
     """Return the pictures of a class that are taken."""
     return sorted(paths, key=lambda path: digest(path.as_posix()))[:MOST_PER_CLASS]
-
-
-def training_classes(labels: list[str]) -> set[str]:
-    """Return the classes that train: kind by kind in order of hash, until half of all classes are reached."""
-    by_kind: dict[str, list[str]] = defaultdict(list)
-    for label in labels:
-        by_kind[label.split()[0]].append(label)
-    learnt: set[str] = set()
-    for kind in sorted(by_kind, key=digest):
-        if len(learnt) >= len(labels) // 2:
-            break
-        learnt.update(by_kind[kind])
-    return learnt
 
 
 def _picture(path: Path, learnt: set[str]) -> Picture:

@@ -1,7 +1,8 @@
 """What a study knows of a set of pictures: where it comes from, what it must hold, what the weights have seen of it."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -74,6 +75,19 @@ class Picture(NamedTuple):
 def digest(text: str) -> str:
     """Return the SHA-256 of a name: an order that nobody has chosen."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def half_by_kind(kinds: Mapping[str, str]) -> set[str]:
+    """Return the classes that train, of classes with their kinds: kind by kind, in order of hash, until half of all."""
+    by_kind: dict[str, list[str]] = defaultdict(list)
+    for label, kind in kinds.items():
+        by_kind[kind].append(label)
+    learnt: set[str] = set()
+    for kind in sorted(by_kind, key=digest):
+        if len(learnt) >= len(kinds) // 2:
+            break
+        learnt.update(by_kind[kind])
+    return learnt
 
 
 def content_hash(entries: Iterable[tuple[str, str]]) -> str:

@@ -42,6 +42,26 @@ FILES = {
         )
         for number in (1, 2)
     ],
+    "omniglot": [
+        f"python/images_background_small{part}/{alphabet}/character0{character}/0{character}01_0{number}.png"
+        for part, alphabets in ((1, ("Greek", "Korean", "Latin")), (2, ("Latin", "Sanskrit")))
+        for alphabet in alphabets
+        for character in (1, 2)
+        for number in (1, 2)
+    ],
+    "groceries": [
+        f"dataset/{part}/{folder}/{folder.rpartition('/')[2]}_{number}.jpg"
+        for part in ("train", "val", "test")
+        for folder in ("Fruit/Apple/Pink-Lady", "Fruit/Apple/Royal-Gala", "Fruit/Banana", "Packages/Milk/Oat")
+        for number in (1, 2)
+    ],
+}
+#: files of text that a script reads
+TEXTS = {
+    "groceries": {
+        "dataset/classes.csv": "Class Name (str),Coarse Class Name (str)\nPink-Lady,Apple\nRoyal-Gala,Apple\n"
+        "Banana,Banana\nOat,Milk\n"
+    }
 }
 
 
@@ -53,6 +73,8 @@ def repository(name: str, folder: Path) -> Path:
         colours = np.random.default_rng(number).integers(0, 256, (9, 12, 3), dtype=np.uint8)
         Image.fromarray(colours).resize((120, 90)).save(file)
         (file.parent / "notes.txt").write_text("not a picture", encoding="utf-8")
+    for path, text in TEXTS.get(name, {}).items():
+        (folder / path).write_text(text, encoding="utf-8")
     return folder
 
 
