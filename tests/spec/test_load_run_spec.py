@@ -80,6 +80,11 @@ def test_a_mistake_is_refused_in_a_sentence(overrides: list[str], sentence: str)
     assert sentence in refusal(*overrides)
 
 
+def test_a_path_is_text(tmp_path: Path) -> None:
+    spec = load_run(protocol="features", overrides={"data.path": tmp_path / "x.npz"})
+    assert spec.data.settings["path"] == str(tmp_path / "x.npz")
+
+
 def test_a_file_that_is_not_there_or_not_toml_is_refused(tmp_path: Path) -> None:
     assert "no such file" in refusal(file=tmp_path / "nothing.toml")
     (tmp_path / "bad.toml").write_text("this is = = not toml")

@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cache
+from pathlib import PurePath
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -115,6 +116,8 @@ def _fit(hint: Any, value: Any) -> tuple[bool, Any]:
         return isinstance(value, Mapping), value
     if kind is float and type(value) is int:
         return True, float(value)
+    if kind is str and isinstance(value, PurePath):
+        return True, str(value)
     return kind is Any or type(value) is kind, value
 
 
