@@ -114,7 +114,7 @@ def _training(root: Path, prepared: int) -> Training:
     spec = load_run(
         overrides={
             "data": "folder",
-            "data.root": root,
+            "data.root": str(root),
             "data.prepared": prepared,
             "transform": "mlrc2020",
             "transform.side": 224,

@@ -81,7 +81,8 @@ def _search_times(index: Index) -> dict[str, float]:
 
 def _is_as_built_from_its_rows(index: Index, folder: Path) -> bool:
     create_index(folder, width=WIDTH)
-    add_embeddings(folder, index.rows[index.ids], names=[index.name(row) for row in index.ids])
+    names = index.names
+    add_embeddings(folder, index.rows[index.ids], names=[names[row] for row in index.ids])
     mine, theirs = (one.search(_rows(3, QUERIES), K) for one in (index, open_index(folder)))
     is_same = np.array_equal(mine.numbers, index.ids[theirs.numbers])
     return is_same and np.array_equal(mine.similarities, theirs.similarities)

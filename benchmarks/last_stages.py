@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import nullcontext
+from typing import Any
 
 from benchmarks.harness import Table
 from fairground.commands.runs import Run
@@ -19,7 +20,7 @@ from fairground.commands.train import train
 
 SEEDS = (1, 2, 3)
 #: what both sides share: everything but what trains, and how fast
-COMMON = {
+COMMON: dict[str, Any] = {
     "data": "cub200",
     "data.prepared": 256,
     "transform.side": 160,
@@ -28,7 +29,7 @@ COMMON = {
     "training.epochs": 6,
     "evaluation.test": False,
 }
-SIDES: dict[str, dict[str, str | float]] = {
+SIDES: dict[str, dict[str, Any]] = {
     "head": {"training.trainable": "head", "optimiser.head_lr": 3e-4},
     "last:2": {"training.trainable": "last:2", "optimiser.lr": 1e-4},
 }

@@ -4,6 +4,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -132,7 +133,7 @@ def clustering(name: str = "SOP", scale: int = 1) -> Table:
     embeddings, labels = synthetic(name, 128, scale)
     k = int(labels.max()) + 1
     faiss.omp_set_num_threads(THREADS)
-    found: dict[str, object] = {}
+    found: dict[str, Any] = {}
 
     def peer() -> None:
         found["peer"] = model = faiss.Kmeans(128, k, niter=20, seed=1234, min_points_per_centroid=1)
@@ -154,7 +155,7 @@ def clustering(name: str = "SOP", scale: int = 1) -> Table:
     ]
     draw = np.random.default_rng(0)
     guess = np.where(draw.random(len(labels)) < 0.5, labels, draw.integers(k, size=len(labels)))
-    scores = {}
+    scores: dict[str, float] = {}
     times = in_turns(
         {"ours": lambda: scores.update(ours=AmiMetric().score(contingency(labels, guess)))}, turns=5
     ) | in_turns({"peer": lambda: scores.update(peer=adjusted_mutual_info_score(labels, guess))}, turns=1)

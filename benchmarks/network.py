@@ -24,6 +24,7 @@ from benchmarks.network_step import STEPS, exact_step, norms_apart, own_step, pl
 from benchmarks.peak import ROWS, gemm_gigaflops
 from fairground.commands.main import keep_memory
 from fairground.evaluation.embed import embed
+from fairground.records.training_events import Event, StagesCached
 from fairground.spec import RunSpec, load_run, parse_overrides
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints
@@ -157,10 +158,15 @@ def batch_seconds(folder: str, trainable: str) -> tuple[float, np.ndarray]:
     spec = _photograph_spec(f"{folder}/photographs", f"training.trainable={trainable}", "training.views=1")
     parts = assemble(spec)
     parts.table.images.prepare()
-    told: list[int] = []
+    told: list[StagesCached] = []
     begun = time.process_time()
-    parts = prepare_inputs(parts, listen=lambda event: told.append(event["of"]))
-    speed = (told[0] if told else 0) / (time.process_time() - begun)
+
+    def listen(event: Event) -> None:
+        if isinstance(event, StagesCached):
+            told.append(event)
+
+    parts = prepare_inputs(parts, listen=listen)
+    speed = (told[0].n_views if told else 0) / (time.process_time() - begun)
     training = Training(parts=parts, checkpoints=Checkpoints(Path(folder)))
     parts.model.train()
     parts.loader.start_epoch()

@@ -124,7 +124,7 @@ def _try(label: str, path: str, limit: str) -> dict[str, Any]:
     def begun(name: str, some: list[int], *words: str) -> Callable[[], dict[str, Any]]:
         kept, begin = HOME / f"{name}.json", time.monotonic()
         if kept.is_file():
-            return lambda: json.loads(kept.read_text())  # type: ignore[no-any-return]
+            return lambda: json.loads(kept.read_text())
         pinned = ["taskset", "-c", ",".join(map(str, some)), sys.executable, *words]
         process = subprocess.Popen(pinned, stdout=subprocess.PIPE, text=True, env=environment)
 

@@ -16,6 +16,7 @@ from PIL import Image
 
 from benchmarks.harness import Table, best_times, milliseconds
 from fairground import __version__
+from fairground.contracts.trunk_head_transform import PhotoTrunk
 from fairground.deploy.embed_images import Embedder, UsableModel, embed_to_file
 from fairground.deploy.index_search import search
 from fairground.deploy.inputs import read_inputs
@@ -29,7 +30,7 @@ from fairground.trunks.efficientnet_lite0 import EfficientnetLite0Trunk
 from fairground.trunks.resnet50 import Resnet50Trunk
 
 N_PHOTOS = int(os.environ.get("FAIRGROUND_BENCH_PHOTOS", "192"))
-TRUNKS = {"efficientnet_lite0": EfficientnetLite0Trunk, "resnet50": Resnet50Trunk}
+TRUNKS: dict[str, Callable[..., PhotoTrunk]] = {"efficientnet_lite0": EfficientnetLite0Trunk, "resnet50": Resnet50Trunk}
 CHOSEN = os.environ.get("FAIRGROUND_BENCH_TRUNKS", " ".join(TRUNKS)).split()
 ROWS, WIDTH = 100_000, 128
 
@@ -46,7 +47,10 @@ def search_table() -> Table:
     rows = generator.normal(size=(ROWS, WIDTH)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     queries = rows[:64].copy()
-    calls = {"1 query": lambda: search(queries[:1], rows, 10), "64 queries": lambda: search(queries, rows, 10)}
+    calls: dict[str, Callable[[], object]] = {
+        "1 query": lambda: search(queries[:1], rows, 10),
+        "64 queries": lambda: search(queries, rows, 10),
+    }
     try:
         import faiss
 
@@ -123,7 +127,7 @@ def _photographs(folder: Path) -> None:
         Image.fromarray(pixels).save(folder / f"{number:05d}.jpg", quality=85)
 
 
-def _model(name: str, trunk: EfficientnetLite0Trunk | Resnet50Trunk) -> UsableModel:
+def _model(name: str, trunk: PhotoTrunk) -> UsableModel:
     torch.manual_seed(0)
     network = EmbeddingModel(trunk=trunk, head=LinearHead(n_features=trunk.n_features, embedding_dim=128)).eval()
     metadata = ModelMetadata(
