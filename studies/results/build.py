@@ -37,7 +37,7 @@ def pages_of(records: Path) -> list[Page]:
     """Return every page whose records are there, in the order of the claims."""
     field, tuned = _runs(records, c01_saturation.STUDIES), _runs(records, c17_finetuning.STUDIES)
     longer, halves = _runs(records, c18_epochs.STUDIES), _runs(records, c20_splits.STUDIES)
-    bare = _runs(records, c11_untrained.STUDIES)
+    bare, sets = _runs(records, c11_untrained.STUDIES), _runs(records, c25_sets.STUDIES)
     settings, matters = _runs(records, c14_tuning.STUDIES), what_matters(field, DATA, "recall@1")
     found = (
         c01_saturation.page(field, halves, bare),
@@ -58,10 +58,10 @@ def pages_of(records: Path) -> list[Page]:
         c17_finetuning.page(tuned, field),
         c18_epochs.page(longer, field),
         c20_splits.page(halves),
-        c21_variance.page(_runs(records, c21_variance.STUDIES), halves, settings, field),
+        c21_variance.page(_runs(records, c21_variance.STUDIES), halves, settings, field, sets),
         c23_since2020.page(_runs(records, c23_since2020.STUDIES)),
         c24_looking.page(_runs(records, c24_looking.STUDIES)),
-        c25_sets.page(_runs(records, c25_sets.STUDIES), halves),
+        c25_sets.page(sets, halves),
         c26_foretelling.page(_runs(records, c26_foretelling.STUDIES)),
     )
     return [page for page in found if page is not None]

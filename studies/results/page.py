@@ -25,6 +25,9 @@ DATA = {
     "gtsrb": "GTSRB, head on frozen features",
     "esc50": "ESC-50, head on simple features of sounds",
     "clinc150": "CLINC150, head on simple features of sentences",
+    "omniglot": "Omniglot, head on frozen features",
+    "groceries": "groceries, head on frozen features",
+    "audiomnist": "AudioMNIST, head on simple features of sounds",
     "cub200_photographs": "CUB-200-2011 photographs, network fine-tuned",
     "cars196_photographs": "Cars196 photographs, network fine-tuned",
 }
@@ -44,6 +47,9 @@ SHORT = {
     "gtsrb": "GTSRB",
     "esc50": "ESC-50",
     "clinc150": "CLINC150",
+    "omniglot": "Omniglot",
+    "groceries": "groceries",
+    "audiomnist": "AudioMNIST",
     "cub200_photographs": "CUB photographs",
     "cars196_photographs": "Cars photographs",
 }

@@ -39,7 +39,7 @@ def components(sets: Sequence[np.ndarray]) -> np.ndarray:
     """Return the variances of `NAMES` of data sets, each scores (losses, splits, settings, seeds) of the same losses.
 
     Of one data set, what losses have on it alone counts as the loss, and so does what they have on one split alone; of
-    one kind of settings, there is no search.
+    several sets with one split each, that counts as the data set. Of one kind of settings, there is no search.
     """
     steps = np.mean([_shared(scores) for scores in sets], axis=0)
     common = steps[0] if len(sets) == 1 else _between(sets)
@@ -68,6 +68,8 @@ def _shared(scores: np.ndarray) -> list[float]:
     same = [index[:, np.newaxis] == index for index in (split, settings, seed)]
     everything, of_run = same[0] & same[1] & same[2], same[0] & same[1] & ~same[2]
     steps = [covariances[of_run].mean(), covariances[everything].mean()]
+    if n_settings == n_splits == 1:
+        return [steps[0], steps[0], *steps]
     if n_settings == 1:
         return [covariances[~same[0]].mean(), steps[0], *steps]
     if n_splits == 1:

@@ -222,6 +222,9 @@ def test_components_of_variance_are_found_again() -> None:
     # By hand: two losses 1 apart in every column have a variance of 1/2, all of it theirs.
     apart = np.array([0.0, 1.0]).reshape(2, 1, 1, 1) + np.zeros((2, 2, 2, 2))
     assert components([apart]).tolist() == components([apart[:, :1]]).tolist() == [0.5, 0, 0, 0, 0]
+    # Of several sets with one split each, what losses have on a split is what they have on its set.
+    once = [one[:, :1, :1] for one in drawn((2.0, 1.5, 0.0, 0.0, 0.5), n_sets=12)]
+    assert np.sqrt(components(once)) == pytest.approx([2.0, 1.5, 0.0, 0.0, 0.5], rel=0.1)
     found = shares(drawn((2.0, 0.0, 1.0, 3.0, 0.5), n_losses=60))["loss"]
     assert found.low < 4 / 14.25 < found.high
 
@@ -303,11 +306,27 @@ def test_orders_at_defaults_are_compared_between_sets_that_are_finished() -> Non
     page = c25_sets.page([*same, *unfinished], [*cub, *other_split])
     assert verdicts(page) == {"mean over pairs": "holds"}
     assert page is not None
-    assert "Not finished, left out: Flowers and CLINC150." in page.limits
+    left_out = "Flowers, CLINC150, Cars, fruits, Omniglot, groceries and AudioMNIST"
+    assert f"Not finished, left out: {left_out}." in page.limits
     assert page.headline.startswith("**The order of losses at their defaults carries over to other data**")
-    assert "between CUB, GTSRB and ESC-50 it correlates +1.00 [+1.00, +1.00] on average" in page.headline
+    assert "between 3 data sets it correlates +1.00 [+1.00, +1.00] on average" in page.headline
+    assert "other losses the interval is [+1.00, +1.00] (jackknife" in page.answers[0].sentence
     assert verdicts(c25_sets.page(backwards, cub)) == {"mean over pairs": "does not hold"}
     assert c25_sets.page([], cub) is None
+    # C21 asks of the same runs how much of a table is the loss that all sets share.
+    shared = c21_variance.page([], cub, default=same)
+    assert verdicts(shared) == {"3 data sets, 25 losses, default: a table is mostly its losses": "holds"}
+
+
+def test_the_ceiling_and_the_interval_over_sets_of_c25_are_what_one_computes_by_hand() -> None:
+    a, b, c = ({f"L{place}": value for place, value in enumerate(row)} for row in ((1, 2, 3), (1, 2, 3), (3, 1, 2)))
+    found = c25_sets.over_sets({"a": a, "b": b, "c": c})
+    # Correlations 1, -1/2, -1/2; without one set each is the mean of itself alone, and two of three are equal.
+    assert found.value == pytest.approx(0.0)
+    assert found.high == pytest.approx(4.3027 * 2 / 3**0.5 * (0.75 / 1) ** 0.5, rel=1e-3)
+    one = c25_sets.DefaultsOnSet(scores={"x": {0: 1, 1: 1}, "y": {0: 2, 1: 3}, "z": {0: 3, 1: 2}}, start=0.0)
+    assert one.repeated == pytest.approx(0.5)
+    assert one.reliability == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(("sign", "expected"), [(1, ["holds"] * 3), (-1, ["does not hold"] * 3)])

@@ -5,6 +5,7 @@ from itertools import combinations
 from statistics import fmean
 
 import numpy as np
+from scipy import stats
 from studies.results.arithmetic import N_DRAWS, SEED, Correlation, rank_correlation, spearman
 from studies.results.claims.c17_finetuning import FEATURES_OF, published
 from studies.results.coinciding import doubled
@@ -114,12 +115,23 @@ def mean_correlation(ranked: Mapping[str, Mapping[str, float]]) -> Correlation:
     shared = [name for name in next(iter(ranked.values())) if all(name in one for one in ranked.values())]
     scores = np.array([[one[name] for name in shared] for one in ranked.values()])
 
-    def mean(some: np.ndarray) -> float:
-        return fmean(spearman(some[a], some[b]) for a, b in combinations(range(len(some)), 2))
-
     rows = np.random.default_rng(SEED).integers(0, len(shared), (N_DRAWS // 4, len(shared)))
-    low, high = np.nanquantile([mean(scores[:, one]) for one in rows], [0.025, 0.975])
-    return Correlation(value=mean(scores), low=float(low), high=float(high))
+    low, high = np.nanquantile(_mean_over_pairs(scores[:, rows]), [0.025, 0.975])
+    value = float(_mean_over_pairs(scores[:, np.newaxis])[0])
+    return Correlation(value=value, low=float(low), high=float(high))
+
+
+def _mean_over_pairs(scores: np.ndarray) -> np.ndarray:
+    """Return the mean Spearman's correlation over pairs of sets, of scores (sets, draws, methods), by draw."""
+    ranks = stats.rankdata(scores, axis=-1)
+    centred = ranks - ranks.mean(axis=-1, keepdims=True)
+    lengths = np.sqrt((centred**2).sum(axis=-1, keepdims=True))
+    with np.errstate(invalid="ignore"):  # a draw of one method again and again has no order
+        unit = centred / lengths
+    found: np.ndarray = np.mean(
+        [(unit[a] * unit[b]).sum(axis=-1) for a, b in combinations(range(len(unit)), 2)], axis=0
+    )
+    return found
 
 
 def _published() -> dict[Pair, float]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from studies.results.arithmetic import at_once
+from studies.results.claims.c25_sets import finished
 from studies.results.page import SHORT, Answer, Page, Picture, Section, listed, table, verdict_of
 from studies.results.records import ExportedRun
 from studies.results.select import UNTRAINED, split_label
@@ -39,19 +40,23 @@ def page(
     splits: Sequence[ExportedRun],
     settings: Sequence[ExportedRun] = (),
     field: Sequence[ExportedRun] = (),
+    default: Sequence[ExportedRun] = (),
 ) -> Page | None:
-    """Return the page of the runs of `STUDIES`; of C20's random splits; and of C14's settings beside C1's search."""
+    """Return the page of the runs of `STUDIES`, of C20's random splits, C14's settings beside C1's search, and C25."""
     searched = [one for name in SETS if (one := _searched(name, runs)) is not None]
     tables = [*_fixed(splits), *_settings(settings, field), *searched]
-    if not tables:
+    alike = _at_defaults(default, splits)
+    if not tables and not alike:
         return None
-    level = at_once(len(tables) + (len(searched) >= LEAST_SETS))
+    level = at_once(len(tables) + (len(searched) >= LEAST_SETS) + bool(alike))
     found = {one.title: shares([one.scores], level=level) for one in tables}
     variances = {one.title: components([one.scores]) for one in tables}
+    if alike:
+        found[f"{len(alike)} data sets, {len(alike[0])} losses, default"] = shares(alike, level=level)
     if len(searched) >= LEAST_SETS:
         sets = [one.scores / one.gain for one in searched]
         found["all searched sets"] = shares(sets, level=level)
-    used = [*(run for run in splits if run.is_final and run.data.startswith("random")), *settings, *runs]
+    used = [*(run for run in splits if run.is_final and run.data.startswith("random")), *settings, *default, *runs]
     return Page(
         name="c21_variance",
         title="C21. Where the variance of a table of losses comes from",
@@ -62,7 +67,7 @@ def page(
         source="That a table of losses is about its losses, which every such table takes for granted.",
         fixed=(
             "on 18 November 2026, before the independent searches; the tables made of runs of C1, C14 and C20 were "
-            "added when those runs were known"
+            "added when those runs were known, that of several data sets when four of C25's were"
         ),
         is_first_edition=False,
         counts=(
@@ -127,6 +132,17 @@ def _fixed(runs: Sequence[ExportedRun]) -> list[_Table]:
                 title = f"{name}, {len(losses)} losses, {' or '.join(asked)}"
                 found.append(_Table(title=title, scores=scores, gain=1.0))
     return found
+
+
+def _at_defaults(runs: Sequence[ExportedRun], splits: Sequence[ExportedRun]) -> list[np.ndarray]:
+    """Return C25's scores (losses, 1, 1, seeds) of every data set, in units of what its best loss gains."""
+    sets = finished(runs, splits)
+    if len(sets) < LEAST_SETS:
+        return []
+    losses = sorted(next(iter(sets.values())).scores)
+    tables = [np.array([list(one.scores[loss].values()) for loss in losses]) for one in sets.values()]
+    gains = [scores.mean(axis=1).max() - one.start for scores, one in zip(tables, sets.values(), strict=True)]
+    return [scores[:, np.newaxis, np.newaxis] / gain for scores, gain in zip(tables, gains, strict=True)]
 
 
 def _settings(runs: Sequence[ExportedRun], field: Sequence[ExportedRun]) -> list[_Table]:
@@ -203,8 +219,9 @@ def _shares(found: Mapping[str, Mapping[str, Share]]) -> str:
     rows = [[title, *(_cell(one[name]) for name in NAMES)] for title, one in found.items()]
     return table(["table", *NAMES], rows) + (
         "\n\nIn per cent. The share of the loss is also the correlation to expect of two tables that have only their "
-        "losses in common. Where kinds of settings are compared, loss × search is loss × kind of settings; of one "
-        "split alone, loss × split is in the loss."
+        "losses in common. Of one data set alone, loss × data set is in the loss; of one split alone, loss × split is "
+        "in the step before it. Where kinds of settings are compared, loss × search is loss × kind of settings. Of "
+        "several data sets, scores are shares of what the best loss gains there over the untrained network."
     )
 
 
