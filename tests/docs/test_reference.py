@@ -130,12 +130,12 @@ def test_choosing_names_every_loss_in_one_family() -> None:
 
 def test_choosing_is_within_what_was_measured() -> None:
     text = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
-    for heading, low, high in (("Losses at batch 112", 0.2, 10), ("Losses at batch 512", 0.5, 50)):
+    for heading, most in (("Losses at batch 112", 10), ("Losses at batch 512", 50)):
         part = text.partition(f"### {heading}")[2].partition("\n### ")[0]
         times = dict(re.findall(r"^\| ([a-z_]+) \| ([\d.e+]+) \|", part, re.MULTILINE))
         assert list(times) == list(list_room("losses"))
         others = [float(time) for name, time in times.items() if name != "hierarchical_ap"]
-        assert low < min(others) < max(others) < high
+        assert max(others) < most
         assert float(times["hierarchical_ap"]) <= 150
     learnt = text.partition("### Every part of losses learns")[2].partition("\n### ")[0]
     scores = dict(re.findall(r"^\| (\w+) \| \S+ \| \S+ \| \S+ \| (\S+) \|", learnt, re.MULTILINE))
