@@ -4,7 +4,8 @@
 tutorial: multi-similarity loss and miner of pytorch-metric-learning, Adam at 1e-4 on all weights, 6 classes of 4 images
 a batch, batch norm frozen. Its time includes reading the images and scoring the test classes, as that of `recommend`
 does. Without SECONDS it prints the scores of the frozen network, of its features whitened within classes, and with
-PLDA. Only the weights and the halves of classes come from fairground.
+PLDA; with `--model DIR` those of a model that `recommend` handed over, used as its user would. Only the weights, the
+halves of classes and that model come from fairground.
 """
 
 import json
@@ -19,6 +20,7 @@ import torch
 from PIL import Image
 from pytorch_metric_learning import losses, miners
 
+from fairground.commands.load_model import load_model
 from fairground.heads.plda import PldaHead
 from fairground.spec import load_run
 from fairground.training.assemble import build, load_table
@@ -54,22 +56,24 @@ def picture(path: Path, network: Any, random: np.random.Generator | None) -> np.
     return np.ascontiguousarray(pixels.transpose(2, 0, 1), dtype=np.float32)
 
 
-def scores(embeddings: np.ndarray, labels: np.ndarray) -> dict[str, float]:
-    """Return Recall@1 and MAP@R of unit vectors that search each other."""
+def scores(embeddings: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
+    """Return Recall@1 and MAP@R of unit vectors that search each other; sums by class after their n."""
     unit = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
     similarity = unit @ unit.T
     np.fill_diagonal(similarity, -np.inf)
-    hits, precisions = [], []
+    by_class: dict[int, list[float]] = {int(label): [0, 0.0, 0.0] for label in np.unique(labels)}
     for row, label in zip(similarity, labels, strict=True):
         n_relevant = int((labels == label).sum()) - 1
         if n_relevant:
             right = labels[np.argsort(-row, kind="stable")[:n_relevant]] == label
-            hits.append(right[0])
-            precisions.append((right * np.cumsum(right) / np.arange(1, n_relevant + 1)).sum() / n_relevant)
-    return {"recall@1": float(np.mean(hits)), "map@r": float(np.mean(precisions))}
+            precision = (right * np.cumsum(right) / np.arange(1, n_relevant + 1)).sum() / n_relevant
+            for place, value in enumerate((1, float(right[0]), float(precision))):
+                by_class[int(label)][place] += value
+    n, hits, precisions = np.sum(list(by_class.values()), axis=0)
+    return {"recall@1": hits / n, "map@r": precisions / n, "by_class": by_class}
 
 
-def main(folder: str, seconds: float | None) -> dict[str, object]:
+def main(folder: str, seconds: float | None = None, model: str | None = None) -> dict[str, object]:
     begun = now()
     run = load_run(
         protocol="photographs", overrides={"data.root": folder, "data.prepared": 0, "split": "random_halves"}
@@ -78,6 +82,8 @@ def main(folder: str, seconds: float | None) -> dict[str, object]:
     parts = build("split", run.split).parts(table)
     seen, test = np.concatenate([parts.train, parts.validation]), parts.test
     labels, paths = table.labels, [Path(folder) / name for name in table.identifiers or ()]
+    if model is not None:
+        return scores(load_model(model).embed([paths[row] for row in test]), labels[test])
     network = build("trunk", run.trunk, {"channels": 3})
 
     def embed(rows: np.ndarray) -> np.ndarray:
@@ -130,4 +136,5 @@ def _closed_forms(seen: np.ndarray, seen_labels: np.ndarray, test: np.ndarray, l
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else None)))
+    where, *rest = sys.argv[1:]
+    print(json.dumps(main(where, model=rest[1]) if rest[:1] == ["--model"] else main(where, *map(float, rest))))

@@ -17,6 +17,7 @@ OLD = [
     "0",
     "68 s",
     "x",
+    *["+0.5 [-1.0, 2.0] (PLDA)"] * 2,
 ]
 NEW = [
     "pets",
@@ -31,6 +32,7 @@ NEW = [
     "9",
     "350 s",
     "y",
+    *["+0.5 [-1.0, 2.0] (PLDA)"] * 2,
 ]
 
 
@@ -50,7 +52,7 @@ def written(rows):
 
 def test_rows_on_the_page_stay_and_a_row_tried_again_is_replaced_as_a_whole(page, monkeypatch):
     page.write_text(written([OLD]), encoding="utf-8")
-    again = [*OLD[:3], *["75.0 / 30.0"] * 4, "20", "**80.0 / 40.0**", "5", "90 s", "z"]
+    again = [*OLD[:3], *["75.0 / 30.0"] * 4, "20", "**80.0 / 40.0**", "5", "90 s", "z", *OLD[-2:]]
     tries = iter([NEW, again])
     monkeypatch.setattr(recommend, "DATA", ["pets=p:6m", "cars=c:2m"])
     monkeypatch.setattr(recommend, "_row", lambda _: next(tries))
@@ -68,3 +70,11 @@ def test_means_by_hand(page, monkeypatch):
     _, means = recommend.tables()
     # gains over frozen: 2.5 and 1.5, 5 and 4; their standard errors are half of the differences
     assert means.rows[0][:3] == ["2m*", "2", "+2.0 ± 0.5 / +4.5 ± 0.5"]
+
+
+def test_a_difference_by_hand():
+    best = {"recall@1": 0.5, "map@r": 0.4, "by_class": {"0": [1, 0.0, 0.0], "1": [3, 2.0, 1.6]}}
+    theirs = {name: {"recall@1": 0.1, "map@r": 0.1} for name in recommend.OPPONENTS} | {"PLDA": best}
+    ours = {"by_class": {"0": [1, 1.0, 1.0], "1": [3, 2.0, 1.6]}}
+    # one query of class 0 is won; a table may hold class 0 alone, class 1 alone, or both
+    assert recommend._difference(ours, theirs, "recall@1") == "+25.0 [0.0, 100.0] (PLDA)"
