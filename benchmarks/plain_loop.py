@@ -137,4 +137,7 @@ def _closed_forms(seen: np.ndarray, seen_labels: np.ndarray, test: np.ndarray, l
 
 if __name__ == "__main__":
     where, *rest = sys.argv[1:]
-    print(json.dumps(main(where, model=rest[1]) if rest[:1] == ["--model"] else main(where, *map(float, rest))))
+    if rest[:1] == ["--model"]:
+        print(json.dumps(main(where, model=rest[1])))
+    else:
+        print(json.dumps(main(where, float(rest[0]) if rest else None)))
