@@ -60,15 +60,12 @@ def coinciding_table(runs: Mapping[str, Sequence[ExportedRun]]) -> str:
 
 
 def coinciding_sentence(runs: Mapping[str, Sequence[ExportedRun]]) -> str:
-    """Return which methods are one by several names, and where, to end a sentence; nothing if there are none."""
+    """Return which methods are one by several names, and where; nothing if there are none."""
     places: dict[str, list[str]] = {}
     for data, some in runs.items():
         for group in _groups(coinciding(values(some, METRIC))):
             places.setdefault(listed(sorted(group)), []).append(SHORT[data])
-    parts = [
-        f"{names} are one loss, within 0.05 points on every seed ({listed(sets)})" for names, sets in places.items()
-    ]
-    return f". {'; '.join(parts)}" if parts else ""
+    return "".join(f" {names} end as one loss ({listed(sets)})." for names, sets in places.items())
 
 
 def doubled(scores: Table) -> set[str]:

@@ -35,6 +35,10 @@ CLAIMS = {
     "c25_sets": "C25. The order of losses at their defaults carries over to other data",
     "c26_foretelling": "C26. Cheap studies of heads predict fine-tuning",
 }
+INSTRUMENT = """\
+Heads of 128 dimensions on frozen features, points of MAP@R, and gains over the untrained network on its 128 principal
+axes, unless a line says otherwise.
+"""
 #: studies of all methods on one data set
 FIELDS = ("c1_", "c17_", "c25_")
 PICTURES = ("c01_gains", "c21_variance")
@@ -54,7 +58,8 @@ matters), or the runs *cannot tell*. This rule was written after the runs of C1 
 rule was), those of C20 and later before their runs.
 
 The intervals that decide the verdicts of a page hold at once at 95 % (in C20 the three of one data set at 94 %, in
-C23 those against one reference; C11 has none). **Nothing is corrected across pages**: chance alone upsets a verdict
+C23 those against one reference; C11 has none); in tables and figures an interval is one at 95 % unless its page says
+more. **Nothing is corrected across pages**: chance alone upsets a verdict
 on at most one page in twenty, so expect about one of these {n_pages} pages to be wrong somewhere. Intervals speak of
 seeds or of losses, whichever the page names; only those of C20, C21 and C23 cover other splits of classes.
 """
@@ -93,6 +98,7 @@ def front_page(pages: Sequence[Page], runs: Sequence[ExportedRun], with_classes:
         HEAD,
         "## In short",
         "",
+        INSTRUMENT,
         findings(pages, folder=""),
         "",
         "## Two pictures",

@@ -42,7 +42,6 @@ from fairground.spec.study_spec import LOSS_RATE
 
 STUDIES = ("c1_features_cub200", "c1_features_cars196", "c1_features_pets", "c1_features_fruits360", "c1_icons")
 METRIC = "map@r"
-INSTRUMENTS = "heads on frozen features, on icons a small network"
 NAMES = {METRIC: "MAP@R", "recall@1": "Recall@1"}
 
 
@@ -80,8 +79,8 @@ def page(
             "cannot tell."
         ),
         short=_short(compared, frozen),
-        headline=f"{_headline(compared, frozen)}{coinciding_sentence(found)}; {INSTRUMENTS}.",
-        answers=[_answer(data, at_level[data], spreads[data], frozen[data]) for data in found],
+        headline=f"{_headline(compared, frozen)}{coinciding_sentence(found)}",
+        answers=[_answer(data, at_level[data], spreads[data], frozen[data], whole.get(data, {})) for data in found],
         sections=[
             Section(heading="How much of the spread is the seed", text=_spread_table(spreads, frozen, whole)),
             Section(heading="How much may be the search and the budget", text=_search_table(runs, found)),
@@ -132,12 +131,15 @@ def page(
     )
 
 
-def _answer(data: str, compared: Comparison, spread: Spread, frozen: float | None) -> Answer:
+def _answer(
+    data: str, compared: Comparison, spread: Spread, frozen: float | None, whole: Mapping[str, float]
+) -> Answer:
     gap, gained = median_gap(compared), spread.best - (frozen or 0.0)
+    over_raw = f" ({_share(gap.difference, spread.best - whole[METRIC])} over the raw features)" if whole else ""
     sentence = (
-        f"{gap_in_words(gap)}: {_share(gap.difference, gained)} of what the best one gains; {spread.n_methods} "
-        f"methods, "
-        f"{spread.n_seeds} seeds; best to worst {points(spread.best - spread.worst)} points."
+        f"{gap_in_words(gap)}: {_share(gap.difference, gained)} of what the best one gains over the untrained network"
+        f"{over_raw}; {spread.n_methods} methods, {spread.n_seeds} seeds; best to worst "
+        f"{points(spread.best - spread.worst)} points."
     )
     return Answer(data=data, verdict=saturation_of(gap, gained / 10), sentence=sentence)
 
@@ -170,11 +172,12 @@ def _headline(compared: dict[str, Comparison], frozen: dict[str, float | None]) 
     kept = []
     for data, one in compared.items():
         gained = one.methods[0].mean - (frozen[data] or 0.0)
-        kept.append(f"{_share(gained - median_gap(one).difference, gained)} ({SHORT[data]})")
+        network = ", a small network" if data == "icons" else ""
+        kept.append(f"{_share(gained - median_gap(one).difference, gained)} ({SHORT[data]}{network})")
     n_methods = max(len(one.methods) for one in compared.values())
     return (
-        f"**The median of {n_methods} losses gets most of what the best one gets, not all**: {listed(kept)} of its "
-        "gain in MAP@R, after equal short searches"
+        f"**The median of {n_methods} losses gets most of what the best one gains, not all**: {listed(kept)}, after "
+        "equal short searches."
     )
 
 

@@ -108,9 +108,8 @@ def _headline(found: Mapping[str, Sequence[ExportedRun]]) -> str:
 
     return (
         f"**Choosing the epoch on the test set flatters.** The best of {MANY} epochs has {added(JUDGED, MANY)} points "
-        f"of Recall@1 more than the one that validation Recall@1 selects, of {FEW} epochs {added(JUDGED, FEW)}. Where "
-        f"validation MAP@R selects it is {added('map@r', MANY)}, of {FEW} epochs {added('map@r', FEW)}; heads on "
-        "frozen features."
+        f"of Recall@1 more than the one that held-out classes choose by Recall@1, and {added('map@r', MANY)} more than "
+        "the one they choose by MAP@R."
     )
 
 

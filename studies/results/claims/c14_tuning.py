@@ -67,12 +67,7 @@ def page(runs: Sequence[ExportedRun], searched: Sequence[ExportedRun]) -> Page |
         )
         + ".",
         headline="**A short search can be worse than none.** "
-        + "; ".join(
-            f"On {SHORT[data]} {_moved(tables[data])} points either way, where losses differ by {points(one.loss)} "
-            f"(standard deviation). In rank correlation, {_agreement(tables[data])}"
-            for data, one in parts.items()
-        )
-        + "; heads on frozen features.",
+        + " ".join(f"On {SHORT[data]} {_found(one)}" for data, one in tables.items()),
         answers=[_answer(data, one, tables[data]) for data, one in parts.items()],
         sections=[
             Section(heading="Every loss three times", text=_table(tables)),
@@ -163,20 +158,29 @@ def _rows(one: dict[str, Table]) -> list[dict[int, float]]:
     return [row for kind in KINDS[:2] for row in one[kind].values()]
 
 
+def _changes(one: dict[str, Table]) -> list[float]:
+    """Return what each loss has after its search more than at its defaults."""
+    both = [(_mean(one, "searched", loss), _mean(one, "default", loss)) for loss in one["searched"]]
+    return [after - before for after, before in both if after is not None and before is not None]
+
+
+def _below(one: dict[str, Table]) -> str:
+    changes = _changes(one)
+    return f"{sum(change < 0 for change in changes)} of {len(changes)}"
+
+
 def _moved(one: dict[str, Table]) -> str:
     """Return how often a search ends below the defaults, and how far settings move a loss either way."""
-    both = [(_mean(one, "searched", loss), _mean(one, "default", loss)) for loss in one["searched"]]
-    changes = [after - before for after, before in both if after is not None and before is not None]
-    n_below, size = sum(change < 0 for change in changes), fmean(abs(change) for change in changes)
-    return f"the search ends below the defaults for {n_below} of {len(changes)} losses and moves one by {points(size)}"
+    size = fmean(map(abs, _changes(one)))
+    return f"the search ends below the defaults for {_below(one)} losses and moves one by {points(size)}"
 
 
-def _agreement(one: dict[str, Table]) -> str:
-    found = {kind: _order(one, kind, "searched") for kind in KINDS[:2]}
-    both = _order(one, *KINDS[:2])
+def _found(one: dict[str, Table]) -> str:
+    """Return the finding on one data set."""
     return (
-        f"default and published settings order losses alike ({both:+.2f}), searched ones do not "
-        f"({found['default']:+.2f} and {found['published']:+.2f})"
+        f"eight trials end below the defaults for {_below(one)} losses and reorder them: the order correlates "
+        f"{_order(one, 'default', 'searched'):+.2f} with that at defaults, where published settings have "
+        f"{_order(one, *KINDS[:2]):+.2f}."
     )
 
 

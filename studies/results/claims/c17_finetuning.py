@@ -115,10 +115,10 @@ def page(runs: Sequence[ExportedRun], field: Sequence[ExportedRun]) -> Page | No
             "at 95 %."
         ),
         short=_short(sets),
-        headline="**Nothing shows yet that heads tell which loss to fine-tune with.** Over the 14 losses of Musgrave "
-        "et al., our heads order them like their tables do at "
+        headline="**Nothing shows yet that heads tell which loss to fine-tune with.** The order of 14 losses as heads "
+        "correlates "
         + listed([f"{value:+.2f} ({SHORT[data]})" for data, value in with_paper.items()])
-        + "; our own fine-tuning of 8 losses at 96 pixels settles it neither way.",
+        + " with Musgrave et al.'s fine-tuned tables; our own fine-tuning of 8 losses at 96 pixels cannot tell.",
         answers=[answer for one in sets for answer in _answers(one)],
         sections=[
             *(Section(heading=DATA[one.name], text=_table(one)) for one in sets),

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 from studies.results.arithmetic import spearman
 from studies.results.figures import Dot, dot_rows
-from studies.results.page import SHORT, Answer, Page, Picture, Section, points, signed, table, verdict_of
+from studies.results.page import SHORT, Answer, Page, Picture, Section, listed, points, signed, table, verdict_of
 from studies.results.records import ExportedRun
 from studies.results.select import UNTRAINED, Table, columns, means, values
 
@@ -110,7 +110,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             "defaults with "
             "those of the random splits (order)."
         ),
-        short="; ".join(_short(name, one["level"]) for name, one in compared.items()) + ".",
+        short="; ".join(_short(name, one) for name, one in compared.items()) + ".",
         headline=_headline(compared),
         answers=[
             Answer(
@@ -167,22 +167,28 @@ def _in_words(look: str, found: Compared) -> str:
     return f"{cells[0]} with the standard split, {cells[1]} ± {cells[2]} with {len(found.random)} random ones."
 
 
-def _short(name: str, level: Compared) -> str:
-    return f"{SHORT[name]}: untrained MAP@R {_in_words('level', level).rstrip('.')}"
+def _short(name: str, one: Mapping[str, Compared]) -> str:
+    level, order = (_in_words(look, one[look]).rstrip(".") for look in ("level", "order"))
+    return f"{SHORT[name]}: untrained MAP@R {level}; rank correlation with the orders of random splits {order}"
 
 
 def _headline(compared: Mapping[str, Mapping[str, Compared]]) -> str:
-    parts = [
-        f"**The standard split of {SHORT[name]} is not a random one.** The untrained network has "
-        f"{points(one['level'].standard)} MAP@R there and {points(one['level'].mean)} ± "
-        f"{points(one['level'].half_width)} on {len(one['level'].random)} random halves of the classes; losses gain "
-        f"{points(one['gain'].standard)} there and {points(one['gain'].mean)} elsewhere, in nearly the same order "
-        f"(correlation with random halves {one['order'].standard:+.2f}, among these {one['order'].mean:+.2f}); heads "
-        "on frozen features."
-        for name, one in compared.items()
-        if one["level"].is_outlier
+    outside = {name: one for name, one in compared.items() if one["level"].is_outlier}
+    if not outside:
+        return ""
+    levels = [
+        f"{points(one.standard)} MAP@R on it, where a random half of the classes would have "
+        f"{points(one.mean - one.half_width)} to {points(one.mean + one.half_width)}"
+        for one in (found["level"] for found in outside.values())
     ]
-    return " ".join(parts)
+    orders = [f"{one['order'].standard:+.2f}" for one in outside.values()]
+    inside = [SHORT[name] for name in compared if name not in outside]
+    names = listed([SHORT[name] for name in outside])
+    return (
+        f"**The standard split of {names} is not a random one.** The untrained network has {listed(levels)}; the order "
+        f"of losses on it correlates {listed(orders)} with orders on random halves."
+        + (f" On {listed(inside)} no such difference is shown." if inside else "")
+    )
 
 
 def _splits(sets: Sequence[_Set]) -> str:

@@ -142,11 +142,11 @@ def _headline(found: _Compared, kept: Mapping[str, int]) -> str:
     n_below = list(found.verdicts(OLDEST).values()).count("the opposite holds")
     largest = max(found.gain(loss, best).high for loss in found.newer)
     return (
-        f"**Of {n_newer} losses published since 2020, {n_kept or 'none'} {'is' if n_kept < 2 else 'are'} shown to beat "
-        f"{best} under equal search.** {n_worse} are worse, {n_newer - n_kept - n_worse} undecided (no interval goes "
-        f"beyond {points(largest)} points of MAP@R); {kept[OLDEST]} beat Contrastive of 2006 and "
-        f"{n_below} lose to it, {kept[UNTRAINED[0]]} beat the untrained network; CUB, "
-        f"{found.scores.shape[1]} splits with a search each, heads on frozen features."
+        f"**Of {n_newer} losses published since 2020, {n_kept or 'none'} {'is' if n_kept < 2 else 'are'} shown to "
+        "beat "
+        f"{best}, an older one, under equal search.** {n_worse} are worse, {n_newer - n_kept - n_worse} undecided (at "
+        f"most {points(largest)} points better); {kept[OLDEST]} beat Contrastive of 2006, {n_below} lose to it (CUB, "
+        f"{found.scores.shape[1]} splits)."
     )
 
 

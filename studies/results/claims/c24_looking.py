@@ -83,6 +83,11 @@ class _Set:
         return best, found[best]
 
     @property
+    def by_common(self) -> float:
+        """What that epoch has over those that validation classes select, on average."""
+        return self.common[1] - fmean(self.selected.values())
+
+    @property
     def selected(self) -> dict[str, float]:
         """Each loss' test Recall@1 at the epoch that validation Recall@1 selects."""
         return self.by_loss(lambda run: run.epochs["test", RECALL][selected_epoch(run, MANY, by=RECALL)])
@@ -219,8 +224,8 @@ def _answers(one: _Set, level: float) -> list[Answer]:
 def _short(one: _Set) -> str:
     return (
         f"{SHORT[one.name]}: the best test epoch has {points(one.inflated(FEW).mean)} points of Recall@1 more than the "
-        f"selected one with 8 looks, {points(one.inflated(MANY).mean)} with 128; {one.n_below(MANY)} of {N_LOSSES} "
-        "losses end below the untrained network"
+        f"selected one with 8 looks, {points(one.inflated(MANY).mean)} with 128, {points(one.by_common)} of it with "
+        f"one epoch for all losses; {one.n_below(MANY)} of {N_LOSSES} losses end below the untrained network"
     )
 
 
@@ -231,7 +236,7 @@ def _headline(sets: Sequence[_Set]) -> str:
         for one in sets
     ]
     below = [f"{one.n_below(MANY)} ({SHORT[one.name]})" for one in sets]
-    common = [f"{points(one.common[1] - fmean(one.selected.values()))} ({SHORT[one.name]})" for one in sets]
+    common = [f"{points(one.by_common)} ({SHORT[one.name]})" for one in sets]
     return (
         f"**Choosing the epoch on the test set adds** {listed(added)} over the epoch that validation Recall@1 selects; "
         f"{listed(common)} of it come with one epoch for all losses, which is no luck of a single one. After 128 "
