@@ -6,13 +6,14 @@ Formula
     intervals          percentiles of 4,000 draws of methods with replacement, from one fixed seed
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
 from statistics import fmean, variance
 
 import numpy as np
 from scipy import stats
+from studies.results.records import ExportedRun
 from studies.results.select import Table
 
 from fairground.comparison.comparison_result import Comparison, t_interval
@@ -147,6 +148,14 @@ def paired_gains(one: Table, pairs: Mapping[str, tuple[str, str]]) -> dict[str, 
 def over_losses(gains: Mapping[str, Mean], *, level: float = 0.95) -> Mean:
     """Return the mean of several losses' gains, with its interval over the losses."""
     return mean_of([gain.mean for gain in gains.values()], level=level)
+
+
+def over_methods(runs: Sequence[ExportedRun], of: Callable[[ExportedRun], float], *, level: float = 0.95) -> Mean:
+    """Return the mean of something of a run, one mean per method, with its interval over methods."""
+    by_method: dict[str, list[float]] = {}
+    for run in runs:
+        by_method.setdefault(run.method, []).append(of(run))
+    return mean_of([fmean(some) for some in by_method.values()], level=level)
 
 
 def at_once(n: int) -> float:

@@ -11,6 +11,9 @@ from fairground.reporting.drawing import Draw, Palette, axes_in, colour_of, plai
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from studies.results.select import Table
+
+    from fairground.comparison.comparison_result import Comparison
 
 #: a name, its mean, both ends of its interval, and its single values
 Dot = tuple[str, float, float, float, Sequence[float]]
@@ -35,6 +38,15 @@ def dot_rows(panels: Mapping[str, Sequence[Dot]], lines: Mapping[str, float | No
             axes.set_xlabel(label, fontsize=9, color=palette["soft"])
 
     return draw
+
+
+def compared_dots(compared: "Comparison", scores: "Table") -> list[Dot]:
+    """Return a row a method, the best first: its mean in per cent with its interval, single runs as dots."""
+    found: list[Dot] = []
+    for one in compared.methods:
+        ends = [100 * (one.mean + sign * (one.half_width or 0.0)) for sign in (-1, 1)]
+        found.append((one.name, 100 * one.mean, ends[0], ends[1], [100 * v for v in scores[one.name].values()]))
+    return found
 
 
 def scatter_panels(

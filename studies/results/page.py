@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import Literal
+from typing import Literal, Protocol
 
 from studies.results.arithmetic import Mean
 from studies.results.records import ExportedRun
@@ -153,6 +153,26 @@ def listed(parts: Sequence[str]) -> str:
 def verdict_of(*, holds: bool, fails: bool) -> Verdict:
     """Return the verdict of a rule that may decide neither way."""
     return "holds" if holds else "does not hold" if fails else "cannot tell"
+
+
+class HasInterval(Protocol):
+    """What has both ends of an interval."""
+
+    @property
+    def low(self) -> float: ...
+
+    @property
+    def high(self) -> float: ...
+
+
+def above(found: HasInterval, line: float) -> Verdict:
+    """Return the verdict on a claim that something is above a line, by its interval."""
+    return verdict_of(holds=found.low > line, fails=found.high < line)
+
+
+def in_parts(name: str, said: Iterable[tuple[str, Verdict, str]]) -> list[Answer]:
+    """Return the answers on one data set to a claim of several parts: what is claimed, verdict, sentence."""
+    return [Answer(data=f"{SHORT[name]}: {part}", verdict=verdict, sentence=text) for part, verdict, text in said]
 
 
 def effect_of(change: Mean, line: float) -> Verdict:

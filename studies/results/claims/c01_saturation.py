@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from studies.results.arithmetic import Spread, at_once, median_gap, rank_correlation, spread_of
 from studies.results.coinciding import coinciding_sentence, coinciding_table
-from studies.results.figures import Dot, dot_rows
+from studies.results.figures import compared_dots, dot_rows
 from studies.results.gains import gains_picture
 from studies.results.page import (
     DATA,
@@ -24,7 +24,6 @@ from studies.results.page import (
 from studies.results.records import ExportedRun
 from studies.results.saturation import gap_in_words, saturation_of
 from studies.results.select import (
-    Table,
     by_data,
     finals_by_data,
     means,
@@ -100,7 +99,7 @@ def page(
                     "principal axes)."
                 ),
                 draw=dot_rows(
-                    {data: _dots(compared[data], tables[data]) for data in found},
+                    {data: compared_dots(compared[data], tables[data]) for data in found},
                     {data: untrained_line(runs, data, METRIC) for data in found},
                     "MAP@R, %",
                 ),
@@ -270,14 +269,3 @@ def _n_searched(runs: Sequence[ExportedRun]) -> dict[str, int]:
         for method, some in trials.items()
         if len(some) > 1
     }
-
-
-def _dots(compared: Comparison, values_of: Table) -> list[Dot]:
-    found: list[Dot] = []
-    for one in compared.methods:
-        single = list(values_of[one.name].values())
-        half = one.half_width or 0.0
-        found.append(
-            (one.name, 100 * one.mean, 100 * (one.mean - half), 100 * (one.mean + half), [100 * v for v in single])
-        )
-    return found

@@ -13,6 +13,7 @@ from studies.results.page import (
     Section,
     effect_of,
     effect_rule,
+    in_parts,
     interval,
     points,
     signed,
@@ -142,14 +143,9 @@ def _changes(one: Variants, level: float) -> list[tuple[str, Mean]]:
 
 
 def _answers(data: str, one: Variants, line: float, level: float) -> list[Answer]:
-    return [
-        Answer(
-            data=f"{SHORT[data]}: {part}",
-            verdict=effect_of(change, line),
-            sentence=(
-                f"Recall@1 {signed(change.mean)} points, interval {interval(change.low, change.high)}; "
-                f"{points(line)} would matter."
-            ),
-        )
-        for part, change in _changes(one, level)
-    ]
+    said = []
+    for part, change in _changes(one, level):
+        ends = interval(change.low, change.high)
+        text = f"Recall@1 {signed(change.mean)} points, interval {ends}; {points(line)} would matter."
+        said.append((part, effect_of(change, line), text))
+    return in_parts(data, said)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from statistics import fmean
 
-from studies.results.arithmetic import Mean, at_once, mean_of
+from studies.results.arithmetic import Mean, at_once, over_methods
 from studies.results.figures import line_panels
 from studies.results.page import (
     DATA,
@@ -87,11 +87,10 @@ def _selected(run: ExportedRun, by: str, judged: str) -> float:
 
 
 def _gain(runs: Sequence[ExportedRun], level: float) -> Mean:
-    by_method: dict[str, list[float]] = {}
-    for run in runs:
-        gain = _selected(run, "map@r", "recall@1") - _selected(run, "recall@1", "recall@1")
-        by_method.setdefault(run.method, []).append(gain)
-    return mean_of([fmean(some) for some in by_method.values()], level=level)
+    def gained(run: ExportedRun) -> float:
+        return _selected(run, "map@r", "recall@1") - _selected(run, "recall@1", "recall@1")
+
+    return over_methods(runs, gained, level=level)
 
 
 def _answer(data: str, gain: Mean, line: float) -> Answer:

@@ -15,9 +15,9 @@ from studies.results.page import (
     Page,
     Picture,
     Section,
+    above,
     panel_size,
     table,
-    verdict_of,
 )
 from studies.results.records import ExportedRun
 from studies.results.select import columns, finals_by_data, means
@@ -88,7 +88,7 @@ def _columns(runs: Sequence[ExportedRun], x: str, y: str) -> tuple[np.ndarray, n
 
 
 def _answer(data: str, one: Correlation) -> Answer:
-    verdict = verdict_of(holds=one.low > 0.8, fails=one.high < 0.8)
+    verdict = above(one, 0.8)
     return Answer(data=data, verdict=verdict, sentence=f"Rank correlation of Recall@1 and MAP@R over methods: {one}.")
 
 

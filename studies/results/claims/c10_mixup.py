@@ -13,6 +13,7 @@ from studies.results.page import (
     Section,
     effect_of,
     effect_rule,
+    in_parts,
     interval,
     points,
     signed,
@@ -98,21 +99,22 @@ def _changes(one: Table) -> dict[str, Mean]:
 
 def _answers(data: str, rho: Mean, recall: Mean, line: float) -> list[Answer]:
     cost = Mean(mean=-recall.mean, low=-recall.high, high=-recall.low)
-    return [
-        Answer(
-            data=f"{SHORT[data]}: mixup compresses",
-            verdict=effect_of(rho, 0.0),
-            sentence=f"ρ changes by {rho.mean:+.3f} [{rho.low:+.3f}, {rho.high:+.3f}].",
-        ),
-        Answer(
-            data=f"{SHORT[data]}: mixup costs recall",
-            verdict=effect_of(cost, line),
-            sentence=(
+    return in_parts(
+        data,
+        (
+            (
+                "mixup compresses",
+                effect_of(rho, 0.0),
+                f"ρ changes by {rho.mean:+.3f} [{rho.low:+.3f}, {rho.high:+.3f}].",
+            ),
+            (
+                "mixup costs recall",
+                effect_of(cost, line),
                 f"Recall@1 changes by {signed(recall.mean)} points {interval(recall.low, recall.high)}; "
-                f"{points(line)} would matter."
+                f"{points(line)} would matter.",
             ),
         ),
-    ]
+    )
 
 
 def _table(recall: dict[str, dict[str, Mean]], spectra: dict[str, dict[str, dict[str, Mean]]]) -> str:

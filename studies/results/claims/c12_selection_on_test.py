@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from scipy import stats
-from studies.results.arithmetic import Mean, at_once, mean_of
+from studies.results.arithmetic import Mean, at_once, over_methods
 from studies.results.figures import line_panels
 from studies.results.page import (
     DATA,
@@ -13,14 +13,15 @@ from studies.results.page import (
     Page,
     Picture,
     Section,
+    above,
     gain_in_words,
+    in_parts,
     interval,
     listed,
     panel_size,
     points,
     signed,
     table,
-    verdict_of,
 )
 from studies.results.records import ExportedRun
 from studies.results.select import finals_by_data
@@ -39,7 +40,7 @@ def page(runs: Sequence[ExportedRun], matters: Mapping[str, float]) -> Page | No
     if not found:
         return None
     level = at_once(N_PARTS * len(found))
-    inflated = {data: {n: _over_methods(some, n, level=level) for n in LOOKS} for data, some in found.items()}
+    inflated = {data: {n: _inflated(some, n, level=level) for n in LOOKS} for data, some in found.items()}
     grown = {data: _growth(some, level) for data, some in found.items()}
     return Page(
         name="c12_selection_on_test",
@@ -104,7 +105,7 @@ def _headline(found: Mapping[str, Sequence[ExportedRun]]) -> str:
     """Return the finding: first where no mismatch of metrics is counted."""
 
     def added(by: str, n: int) -> str:
-        return listed([f"{points(_over_methods(some, n, by=by).mean)} ({SHORT[data]})" for data, some in found.items()])
+        return listed([f"{points(_inflated(some, n, by=by).mean)} ({SHORT[data]})" for data, some in found.items()])
 
     return (
         f"**Choosing the epoch on the test set flatters.** The best of {MANY} epochs has {added(JUDGED, MANY)} points "
@@ -130,37 +131,32 @@ def selected_epoch(run: ExportedRun, n: int, *, by: str) -> int:
     return max((epoch for epoch in validated if 0 < epoch <= n), key=lambda epoch: (validated[epoch], -epoch))
 
 
-def _over_methods(runs: Sequence[ExportedRun], n: int, *, level: float = 0.95, **by: str) -> Mean:
+def _inflated(runs: Sequence[ExportedRun], n: int, *, level: float = 0.95, **by: str) -> Mean:
     """Return the mean inflation with an interval over methods, for runs of one method are alike."""
-    by_method: dict[str, list[float]] = {}
-    for run in runs:
-        by_method.setdefault(run.method, []).append(inflation(run, n, **by))
-    return mean_of([fmean(some) for some in by_method.values()], level=level)
+    return over_methods(runs, lambda run: inflation(run, n, **by), level=level)
 
 
 def _growth(runs: Sequence[ExportedRun], level: float) -> Mean:
-    by_method: dict[str, list[float]] = {}
-    for run in runs:
-        by_method.setdefault(run.method, []).append(inflation(run, MANY) - inflation(run, FEW))
-    return mean_of([fmean(some) for some in by_method.values()], level=level)
+    return over_methods(runs, lambda run: inflation(run, MANY) - inflation(run, FEW), level=level)
 
 
 def _answers(data: str, gain: Mean, growth: Mean, line: float) -> list[Answer]:
-    return [
-        Answer(
-            data=f"{SHORT[data]}: selection on test inflates",
-            verdict=verdict_of(holds=gain.low > line, fails=gain.high < line),
-            sentence=(
+    return in_parts(
+        data,
+        (
+            (
+                "selection on test inflates",
+                above(gain, line),
                 f"The best of 32 test epochs has {points(gain.mean)} points of Recall@1 more on average, interval "
-                f"{interval(gain.low, gain.high)}; {points(line)} would matter."
+                f"{interval(gain.low, gain.high)}; {points(line)} would matter.",
+            ),
+            (
+                "it grows with looking (MAP@R selects)",
+                above(growth, 0),
+                f"32 looks add {signed(growth.mean)} points to what 8 add, {interval(growth.low, growth.high)}.",
             ),
         ),
-        Answer(
-            data=f"{SHORT[data]}: it grows with looking (MAP@R selects)",
-            verdict=verdict_of(holds=growth.low > 0, fails=growth.high < 0),
-            sentence=f"32 looks add {signed(growth.mean)} points to what 8 add, {interval(growth.low, growth.high)}.",
-        ),
-    ]
+    )
 
 
 def _by_looks(found: Mapping[str, Sequence[ExportedRun]]) -> str:
@@ -169,7 +165,7 @@ def _by_looks(found: Mapping[str, Sequence[ExportedRun]]) -> str:
         for n in LOOKS[2:]:
             single = sorted(inflation(run, n) for run in some)
             tenth = points(single[int(0.9 * (len(single) - 1))])
-            mean = gain_in_words(_over_methods(some, n))
+            mean = gain_in_words(_inflated(some, n))
             rows.append([SHORT[data], str(n), str(len(single)), mean, tenth, points(single[-1])])
     header = ["data", "looks", "runs", "mean, points of Recall@1", "one run in ten gains more than", "largest"]
     return table(header, rows)
@@ -180,7 +176,7 @@ def _by_metric(found: Mapping[str, Sequence[ExportedRun]]) -> str:
     for data, some in found.items():
         for judged, name in METRICS.items():
             for n in (FEW, MANY):
-                cells = [gain_in_words(_over_methods(some, n, by=by, judged=judged)) for by in ("map@r", "recall@1")]
+                cells = [gain_in_words(_inflated(some, n, by=by, judged=judged)) for by in ("map@r", "recall@1")]
                 rows.append([f"{SHORT[data]}, {name}, {n} looks", *cells])
     header = ["reported", "validation MAP@R selects", "validation Recall@1 selects"]
     return table(header, rows)
@@ -207,7 +203,7 @@ def _curves(runs: Sequence[ExportedRun]) -> list[tuple[str, list[float], list[fl
         (
             f"selected by {name}",
             [float(n) for n in LOOKS],
-            [100 * _over_methods(runs, n, by=by).mean for n in LOOKS],
+            [100 * _inflated(runs, n, by=by).mean for n in LOOKS],
         )
         for by, name in METRICS.items()
     ]

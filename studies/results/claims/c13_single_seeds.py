@@ -17,9 +17,9 @@ from studies.results.page import (
     Page,
     Picture,
     Section,
+    above,
     points,
     table,
-    verdict_of,
 )
 from studies.results.records import ExportedRun
 from studies.results.select import Table, finals_by_data, means, values
@@ -125,7 +125,7 @@ def _answer(data: str, share: float, lost: float, n_seeds: int, level: float) ->
         f"[{100 * found.low:.0f}, "
         f"{100 * found.high:.0f}] %; it is {points(lost)} points of Recall@1 behind on average."
     )
-    return Answer(data=data, verdict=verdict_of(holds=found.low > BOUND, fails=found.high < BOUND), sentence=sentence)
+    return Answer(data=data, verdict=above(found, BOUND), sentence=sentence)
 
 
 def _seeds(found: dict[str, list[ExportedRun]], tables: dict[str, Table]) -> str:

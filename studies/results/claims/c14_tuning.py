@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 from studies.results.arithmetic import N_DRAWS, SEED
 from studies.results.figures import Dot, dot_rows
-from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, points, table, verdict_of
+from studies.results.page import DATA, SHORT, Answer, Page, Picture, Section, above, points, table
 from studies.results.records import ExportedRun
 from studies.results.select import (
     Table,
@@ -192,7 +192,7 @@ def _answer(data: str, parts: _Parts, one: dict[str, Table]) -> Answer:
         f"of 25 "
         f"equal losses {points(parts.luck)} points above their median."
     )
-    return Answer(data=data, verdict=verdict_of(holds=parts.low > 0.5, fails=parts.high < 0.5), sentence=sentence)
+    return Answer(data=data, verdict=above(parts, 0.5), sentence=sentence)
 
 
 def _table(tables: dict[str, dict[str, Table]]) -> str:

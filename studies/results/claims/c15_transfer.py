@@ -19,9 +19,9 @@ from studies.results.page import (
     Page,
     Picture,
     Section,
+    above,
     points,
     table,
-    verdict_of,
 )
 from studies.results.records import ExportedRun
 from studies.results.select import Table, columns, finals_by_data, means, values
@@ -72,7 +72,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
         answers=[
             Answer(
                 data="mean over pairs",
-                verdict=verdict_of(holds=mean.low > BOUND, fails=mean.high < BOUND),
+                verdict=above(mean, BOUND),
                 sentence=f"Mean rank correlation over {len(pairs)} pairs {mean}.",
             )
         ],

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from studies.results.arithmetic import Correlation, Gap, Mean, at_once, mean_of, median_gap, rank_correlation, spearman
-from studies.results.figures import Dot, dot_rows
+from studies.results.figures import compared_dots, dot_rows
 from studies.results.page import (
     DATA,
     SHORT,
@@ -13,13 +13,14 @@ from studies.results.page import (
     Page,
     Picture,
     Section,
+    above,
     effect_of,
+    in_parts,
     interval,
     listed,
     points,
     signed,
     table,
-    verdict_of,
 )
 from studies.results.records import ExportedRun
 from studies.results.saturation import gap_in_words, saturation_of
@@ -134,7 +135,9 @@ def page(runs: Sequence[ExportedRun], field: Sequence[ExportedRun]) -> Page | No
                     "as dots; the dashed line is the same network frozen, on its principal axes."
                 ),
                 draw=dot_rows(
-                    {one.name: _dots(one) for one in sets}, {one.name: 100 * one.frozen for one in sets}, "MAP@R, %"
+                    {one.name: compared_dots(one.compared, one.tuned) for one in sets},
+                    {one.name: 100 * one.frozen for one in sets},
+                    "MAP@R, %",
                 ),
                 size=(4.2 * len(sets), 3.2),
             )
@@ -170,16 +173,13 @@ def _answers(one: _Set) -> list[Answer]:
     said = (
         (
             "heads foretell the order",
-            verdict_of(holds=foretold.low > USEFUL, fails=foretold.high < USEFUL),
+            above(foretold, USEFUL),
             _foretold_in_words(foretold),
         ),
         ("losses are saturated", saturation_of(gap, one.line), _gap_in_words(gap, one)),
         ("fine-tuning helps", effect_of(gain, one.line), _gain_in_words(gain, one)),
     )
-    return [
-        Answer(data=f"{SHORT[one.name]}: {part}", verdict=verdict, sentence=sentence)
-        for part, verdict, sentence in said
-    ]
+    return in_parts(one.name, said)
 
 
 def _foretold_in_words(found: Correlation) -> str:
@@ -287,13 +287,3 @@ def published(data: str) -> dict[str, float]:
     """Return the paper's MAP@R of single models by loss, as shares of one."""
     rows = published_rows(PUBLISHED[data], dataset=data, metric=METRIC)
     return {row.row.replace(" / ", "/"): row.right_value / 100 for row in rows if row.setting == "separated"}
-
-
-def _dots(one: _Set) -> list[Dot]:
-    found: list[Dot] = []
-    for estimate in one.compared.methods:
-        half = estimate.half_width or 0.0
-        ends = (100 * (estimate.mean - half), 100 * (estimate.mean + half))
-        single = [100 * value for value in one.tuned[estimate.name].values()]
-        found.append((estimate.name, 100 * estimate.mean, *ends, single))
-    return found

@@ -25,14 +25,15 @@ from studies.results.page import (
     Page,
     Picture,
     Section,
+    above,
     gain_in_words,
+    in_parts,
     interval,
     listed,
     panel_size,
     points,
     signed,
     table,
-    verdict_of,
 )
 from studies.results.records import ExportedRun
 from studies.results.saturation import gap_in_words, saturation_of
@@ -178,7 +179,7 @@ def _answers(one: _Set, line: float) -> list[Answer]:
     said = (
         (
             "8 epochs with early stopping give the order of 32",
-            verdict_of(holds=order.low > SAME, fails=order.high < SAME),
+            above(order, SAME),
             f"Rank correlation of the orders after 8 and after 32 epochs {order}; methods gain {signed(gain.mean)} "
             f"points of MAP@R on average, interval {interval(gain.low, gain.high)}.",
         ),
@@ -188,10 +189,7 @@ def _answers(one: _Set, line: float) -> list[Answer]:
             f"{gap_in_words(gap)}; after 8 epochs {points(one.gap(SHORTEST).difference)}.",
         ),
     )
-    return [
-        Answer(data=f"{SHORT[one.name]}: {part}", verdict=verdict, sentence=sentence)
-        for part, verdict, sentence in said
-    ]
+    return in_parts(one.name, said)
 
 
 def _short(sets: Sequence[_Set]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from studies.results.arithmetic import at_once
 from studies.results.claims.c25_sets import finished
-from studies.results.page import SHORT, Answer, Page, Picture, Section, listed, table, verdict_of
+from studies.results.page import SHORT, Answer, Page, Picture, Section, above, listed, table
 from studies.results.records import ExportedRun
 from studies.results.select import UNTRAINED, split_label
 from studies.results.variance import NAMES, Share, components, shares
@@ -82,7 +82,7 @@ def page(
         answers=[
             Answer(
                 data=f"{title}: a table is mostly its losses",
-                verdict=verdict_of(holds=one["loss"].low > HALF, fails=one["loss"].high < HALF),
+                verdict=above(one["loss"], HALF),
                 sentence=f"{_percent(one['loss'])} of the variance between rows is the loss.",
             )
             for title, one in found.items()

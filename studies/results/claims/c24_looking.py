@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from scipy import stats
-from studies.results.arithmetic import Mean, at_once, mean_of, spearman
+from studies.results.arithmetic import Mean, at_once, over_methods, spearman
 from studies.results.claims.c12_selection_on_test import inflation, selected_epoch
 from studies.results.figures import line_panels
 from studies.results.page import (
@@ -14,14 +14,15 @@ from studies.results.page import (
     Page,
     Picture,
     Section,
+    above,
     gain_in_words,
+    in_parts,
     interval,
     listed,
     panel_size,
     points,
     signed,
     table,
-    verdict_of,
 )
 from studies.results.records import ExportedRun
 from studies.results.select import Table, columns, finals, means, untrained
@@ -60,7 +61,7 @@ class _Set:
 
     def inflated(self, n: int, judged: str = RECALL, by: str = RECALL, *, level: float = 0.95) -> Mean:
         """Return the mean inflation by `n` looks, with its interval over losses."""
-        return mean_of(list(self.by_loss(lambda run: inflation(run, n, by=by, judged=judged)).values()), level=level)
+        return over_methods(self.runs, lambda run: inflation(run, n, by=by, judged=judged), level=level)
 
     def growth(self, level: float) -> Mean:
         """Return what the most looks add to what few of them add."""
@@ -68,7 +69,7 @@ class _Set:
         def added(run: ExportedRun) -> float:
             return inflation(run, MANY, by=RECALL) - inflation(run, FEW, by=RECALL)
 
-        return mean_of(list(self.by_loss(added).values()), level=level)
+        return over_methods(self.runs, added, level=level)
 
     @property
     def matters(self) -> float:
@@ -199,26 +200,23 @@ def _answers(one: _Set, level: float) -> list[Answer]:
     said = (
         (
             "selection on test inflates",
-            verdict_of(holds=gain.low > one.matters, fails=gain.high < one.matters),
+            above(gain, one.matters),
             f"The best of 128 test epochs has {points(gain.mean)} points of Recall@1 more, interval "
             f"{interval(gain.low, gain.high)}; {points(one.matters)} would matter.",
         ),
         (
             "it grows with looking",
-            verdict_of(holds=growth.low > 0, fails=growth.high < 0),
+            above(growth, 0),
             f"128 looks add {signed(growth.mean)} points to what 8 add, {interval(growth.low, growth.high)}.",
         ),
         (
             "most losses end below the untrained network",
-            verdict_of(holds=below.low > HALF, fails=below.high < HALF),
+            above(below, HALF),
             f"{one.n_below(MANY)} of {N_LOSSES} after 128 epochs, {100 * below.mean:.0f} % [{100 * below.low:.0f}, "
             f"{100 * below.high:.0f}].",
         ),
     )
-    return [
-        Answer(data=f"{SHORT[one.name]}: {part}", verdict=verdict, sentence=sentence)
-        for part, verdict, sentence in said
-    ]
+    return in_parts(one.name, said)
 
 
 def _short(one: _Set) -> str:

@@ -11,7 +11,7 @@ from scipy import stats
 from studies.results.arithmetic import Correlation, spearman
 from studies.results.claims.c15_transfer import BOUND, Pair, distinct_everywhere, mean_correlation
 from studies.results.figures import Dot, dot_rows
-from studies.results.page import SHORT, Answer, Page, Picture, Section, listed, points, signed, table, verdict_of
+from studies.results.page import SHORT, Answer, Page, Picture, Section, above, listed, points, signed, table
 from studies.results.records import ExportedRun
 from studies.results.select import UNTRAINED, Table, columns, finals, means, split_label, untrained, values
 
@@ -99,7 +99,7 @@ def page(runs: Sequence[ExportedRun], splits: Sequence[ExportedRun]) -> Page | N
         answers=[
             Answer(
                 data="mean over pairs",
-                verdict=verdict_of(holds=mean.low > BOUND, fails=mean.high < BOUND),
+                verdict=above(mean, BOUND),
                 sentence=(
                     f"Mean rank correlation over pairs of {len(sets)} sets {mean}, of {n_distinct} losses, those that "
                     f"agree on some set counted once; of all {N_LOSSES}, {mean_correlation(everything)}. For other "
@@ -168,7 +168,7 @@ def _headline(n_sets: int, mean: Correlation, ceiling: float, costs: Sequence[fl
         "holds": "The order of losses at their defaults carries over to other data",
         "does not hold": "The order of losses at their defaults does not carry over to other data",
         "cannot tell": "How far the order of losses at their defaults carries over to other data is open",
-    }[verdict_of(holds=mean.low > BOUND, fails=mean.high < BOUND)]
+    }[above(mean, BOUND)]
     return (
         f"**{said}**: between {n_sets} data sets it correlates {mean} on average, where seeds alone would allow "
         f"{ceiling:+.2f}. The winner of one set misses {_share(median(costs))} of the best gain on another in the "

@@ -9,7 +9,19 @@ from studies.results.arithmetic import N_DRAWS, SEED, Correlation, at_once, spea
 from studies.results.claims.c15_transfer import BOUND
 from studies.results.claims.c17_finetuning import published
 from studies.results.figures import scatter_panels
-from studies.results.page import SHORT, Answer, Page, Picture, Section, interval, panel_size, points, table, verdict_of
+from studies.results.page import (
+    SHORT,
+    Answer,
+    Page,
+    Picture,
+    Section,
+    above,
+    interval,
+    panel_size,
+    points,
+    table,
+    verdict_of,
+)
 from studies.results.records import ExportedRun
 from studies.results.select import UNTRAINED, Table, columns, means, split_label, values
 
@@ -72,7 +84,7 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
     if len(sets) < len(SETS):
         return None
     found = _mean_correlation(sets)
-    verdict = verdict_of(holds=found.low > BOUND, fails=found.high < BOUND)
+    verdict = above(found, BOUND)
     said = {
         "holds": "Heads tell which losses to fine-tune with",
         "does not hold": "Heads do not tell which losses to fine-tune with",
