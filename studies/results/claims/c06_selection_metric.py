@@ -17,6 +17,7 @@ from studies.results.page import (
     effect_rule,
     interval,
     points,
+    signed,
     table,
 )
 from studies.results.records import ExportedRun
@@ -59,9 +60,8 @@ def page(runs: Sequence[ExportedRun], matters: Mapping[str, float]) -> Page | No
             Picture(
                 name="c06_curves",
                 caption=(
-                    "Validation curves averaged over all runs, in points above the first epoch: where the best "
-                    "epoch is "
-                    "by each metric."
+                    "Validation curves averaged over all runs, in points above the first epoch: where the best epoch "
+                    "is by each metric. Every panel has a scale of its own."
                 ),
                 draw=line_panels({data: _curves(some) for data, some in found.items()}, "epoch", "points gained"),
                 size=(3.2 * min(3, len(found)), 2.8 * -(-len(found) // 3)),
@@ -69,7 +69,8 @@ def page(runs: Sequence[ExportedRun], matters: Mapping[str, float]) -> Page | No
         ],
         limits=[
             "Epochs of one run are chosen; how settings would be chosen by other metrics needs the test scores of "
-            "trials, which stay sealed."
+            "trials, which stay sealed.",
+            "On pets a handful of validation classes select, which are easy and say little about the test classes.",
         ],
         studies=sorted({run.study for run in runs}),
         runs=runs,
@@ -109,7 +110,12 @@ def _table(found: dict[str, list[ExportedRun]]) -> str:
             rows.append([f"{SHORT[data]}, by {name}", *scores])
         best = [points(fmean(max(list(run.epochs["test", judged].values())[1:]) for run in some)) for judged in METRICS]
         rows.append([f"{SHORT[data]}, by test (too high)", *best])
-    return table(["epoch selected on validation", *(f"test {name}" for name in METRICS.values())], rows)
+    changes = []
+    for data, some in found.items():
+        change = fmean(_selected(run, "map@r", "map@r") - _selected(run, "recall@1", "map@r") for run in some)
+        changes.append(f"{SHORT[data]} {signed(change)}")
+    note = f"In test MAP@R, selecting by MAP@R instead of Recall@1 changes: {', '.join(changes)} points."
+    return f"{table(['epoch selected on validation', *(f'test {name}' for name in METRICS.values())], rows)}\n\n{note}"
 
 
 def _roughness(runs: Sequence[ExportedRun], metric: str) -> float:

@@ -91,8 +91,8 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
         limits=[
             "Methods that coincide (C1) count once. Ties count in equal shares.",
             NO_PETS,
-            f"The winner of {n_seeds} seeds or more stands for the truth, and may itself be wrong where the first "
-            "methods are close.",
+            f"The winner of {n_seeds} seeds or more stands for the truth, which the judged seed is a part of, and may "
+            "itself be wrong where the first methods are close.",
             "On features a seed decides batches and first proxies only, for the head starts from the principal "
             "axes; networks from "
             "scratch vary more.",

@@ -139,6 +139,8 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
         limits=[
             "Heads on frozen features; 2 seeds per loss and split; settings are defaults, or those published for CUB.",
             "Random splits share classes with each other, so that they differ less than splits of new classes would.",
+            "The agreements of random splits with each other are not independent, so that the interval of the order is "
+            "approximate.",
             "That a look is within the interval does not show that the split is typical, only that ten splits cannot "
             "tell it from one.",
         ],
