@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.harness import Table
 from benchmarks.measuring import PeakMemory, measured_apart
-from fairground.commands.main import keep_memory
+from fairground.commands.memory_allocator import keep_memory
 from fairground.spec import load_run, parse_overrides
 from fairground.training.assemble import assemble
 from fairground.training.checkpoint import Checkpoints

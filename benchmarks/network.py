@@ -22,7 +22,7 @@ from benchmarks.harness import Table
 from benchmarks.measuring import measured_apart
 from benchmarks.network_step import STEPS, exact_step, norms_apart, own_step, plain_network, plain_step
 from benchmarks.peak import ROWS, gemm_gigaflops
-from fairground.commands.main import keep_memory
+from fairground.commands.memory_allocator import keep_memory
 from fairground.evaluation.embed import embed
 from fairground.records.training_events import Event, StagesCached
 from fairground.spec import RunSpec, load_run, parse_overrides

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fairground.commands.main import keep_memory
+from fairground.commands.memory_allocator import keep_memory
 from fairground.contracts.trunk_head_transform import Trunk
 from fairground.heads.linear import LinearHead
 from fairground.spec.run_spec import ComponentSpec

@@ -10,7 +10,7 @@ from tests.patience import python
 COUNT = """
 import os, resource, sys, torch
 if sys.argv[1] == "yes":
-    from fairground.commands.main import keep_memory
+    from fairground.commands.memory_allocator import keep_memory
     assert keep_memory()
 total = 0.0
 for _ in range(3):

@@ -6,7 +6,7 @@ import pytest
 
 from fairground.comparison.fold_averages import join_folds
 from fairground.records.record import EpochRow, RunRecord, Score
-from fairground.reporting import ResultTable, headline_of
+from fairground.reporting import ResultTable, caption, headline_of
 from fairground.reporting import table_formats as formats
 from fairground.reporting.run_set import methods_of
 from fairground.spec.run_and_method_names import flatten
@@ -38,7 +38,7 @@ def test_a_method_of_one_run_has_no_verdict_and_the_others_are_marked():
     table = ResultTable.from_records([*runs("a", 0.90), *runs("b", 0.50, 0.51, 0.52), *runs("c", 0.30, 0.31, 0.32)])
     assert marks(table) == {"a": "", "b": "best", "c": ""}
     sentence = "There is no verdict on a: one run cannot tell a better method from a lucky one."
-    assert formats.caption(table).endswith(f"Unmarked: significantly worse than some method. {sentence}")
+    assert caption(table).endswith(f"Unmarked: significantly worse than some method. {sentence}")
     headline = headline_of(table)
     assert headline.startswith("b is best: ")
     assert headline.endswith(sentence)
@@ -57,7 +57,7 @@ def test_validation_scores_are_shown_while_the_test_split_is_sealed():
     sealed = [replace(run, scores=tuple(s for s in run.scores if s.split == "validation")) for run in make_study()]
     table = ResultTable.from_records(sealed)
     assert table.split == "validation"
-    assert "on the validation classes" in formats.caption(table)
+    assert "on the validation classes" in caption(table)
 
 
 def test_unfinished_runs_are_counted_and_a_method_without_a_finished_one_comes_last():
@@ -75,7 +75,7 @@ def test_numbers_are_written_the_same_everywhere():
     assert "51.00 ± 2.51 ★" in formats.text(table)
     assert "| a | 3 | 51.00 ± 2.51 ★ |" in formats.markdown(table)
     assert r"a & 3 & $\mathbf{51.00 \pm 2.51}$ \\" in formats.latex(table)
-    assert "over 3 seeds. Marks are for MAP@R: ★ best (significantly better than, " in formats.caption(table)
+    assert "over 3 seeds. Marks are for MAP@R: ★ best (significantly better than, " in caption(table)
 
 
 def test_csv_keeps_every_digit_and_reads_back():
@@ -105,12 +105,12 @@ def test_equivalent_and_not_settled_are_two_marks_with_a_legend():
     close = [*runs("a", 0.5003, 0.5, 0.4998), *runs("b", 0.4999, 0.5002, 0.4996), *runs("c", 0.3, 0.3004, 0.2999)]
     table = ResultTable.from_records(close)
     assert marks(table) == {"a": "best", "b": "equivalent", "c": ""}
-    assert "≈ equivalent to the best: within ±0.50 % of it." in formats.caption(table)
-    assert "Unmarked: significantly worse than some method." in formats.caption(table)
+    assert "≈ equivalent to the best: within ±0.50 % of it." in caption(table)
+    assert "Unmarked: significantly worse than some method." in caption(table)
     assert r"$^{\approx}$" in formats.latex(table)
     strict = ResultTable.from_records(close, margin=0.01)
     assert marks(strict) == {"a": "unsettled", "b": "unsettled", "c": ""}
-    assert "? not significantly different" in formats.caption(strict)
+    assert "? not significantly different" in caption(strict)
     assert "≈" not in formats.text(strict)
 
 

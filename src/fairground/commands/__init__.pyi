@@ -30,7 +30,7 @@ from fairground.commands.load_model import LoadedModel
 from fairground.commands.main import CommandGroup
 from fairground.commands.main import LazyCommands
 from fairground.commands.main import app
-from fairground.commands.main import keep_memory
+from fairground.commands.memory_allocator import keep_memory
 from fairground.commands.options import Address
 from fairground.commands.options import Again
 from fairground.commands.options import AsJson

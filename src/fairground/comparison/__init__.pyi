@@ -89,14 +89,14 @@ from fairground.comparison.paired_table import Array
 from fairground.comparison.paired_table import Layout
 from fairground.comparison.paired_table import Mask
 from fairground.comparison.paired_table import MeanWeights
-from fairground.comparison.paired_table import PRIOR
 from fairground.comparison.paired_table import RATIOS
 from fairground.comparison.paired_table import Runs
-from fairground.comparison.paired_table import Scatter
 from fairground.comparison.paired_table import Values
 from fairground.comparison.paired_table import is_complete
 from fairground.comparison.paired_table import layout_of
-from fairground.comparison.paired_table import scatter_of
+from fairground.comparison.pooled_variance import PRIOR
+from fairground.comparison.pooled_variance import Scatter
+from fairground.comparison.pooled_variance import scatter_of
 from fairground.comparison.seed_waves import SPENDING
 from fairground.comparison.seed_waves import Wave
 from fairground.comparison.seed_waves import compare_in_waves

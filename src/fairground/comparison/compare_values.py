@@ -1,8 +1,8 @@
 """Is A better than B? Values per method and seed in, a verdict on every pair out, all read from one model.
 
 Formula
-    pair     mu^_a - mu^_b ± c sqrt(its variance), means and variances of `paired_table`; c from the highest statistic
-             among equal methods (`null_distribution`): all intervals of a study hold simultaneously
+    pair     mu^_a - mu^_b ± c sqrt(its variance), means of `paired_table`, variances of `pooled_variance`; c from the
+             highest statistic among equal methods (`null_distribution`): all intervals of a study hold simultaneously
     p        from the same draws: p <= 1 - level exactly where the interval leaves out 0
     mean     mu^_i ± the `level` quantile of |its own error + what all methods of its seeds share|
     P(best)  share of draws in which mu^_i + error_i is the highest, ties shared
@@ -22,7 +22,8 @@ import numpy as np
 from fairground.comparison import Runs, Values, more_seeds, null_distribution, require
 from fairground.comparison.comparison_result import LEVEL, Comparison, Estimate, Pair, Reason, Verdict
 from fairground.comparison.null_distribution import NullDistribution, critical_value, shares_of_best
-from fairground.comparison.paired_table import Array, Layout, MeanWeights, Scatter, layout_of, scatter_of
+from fairground.comparison.paired_table import Array, Layout, MeanWeights, layout_of
+from fairground.comparison.pooled_variance import Scatter, scatter_of
 
 #: what is asked of pairs
 PairsAsked = Literal["planned", "compared", "none"]

@@ -1,7 +1,7 @@
 """What chance alone would show: the comparison of equal methods, simulated with the same runs on the same seeds.
 
 Formula
-    t_ab = |mu^_a - mu^_b| / sqrt(sum_i w_abi v_i + w_ab var(b)), weights and variances of `paired_table`
+    t_ab = |mu^_a - mu^_b| / sqrt(sum_i w_abi v_i + w_ab var(b)), weights of `paired_table`, v_i of `pooled_variance`
     Equal methods whose standard deviations are spread evenly on a log scale from 1 to 4, in random order, are drawn
     up to `DRAWS` times; `highest` is the highest t_ab of each draw, `alone` that of one pair.
     `level` allows errors in 1 - level of all studies, of which CAUTION is spent:
@@ -23,7 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.comparison.paired_table import Array, Layout, scatter_of
+from fairground.comparison.paired_table import Array, Layout
+from fairground.comparison.pooled_variance import scatter_of
 
 #: how much of the stated error rate is spent; the rest is kept for scores that are not normally distributed
 CAUTION = 0.85

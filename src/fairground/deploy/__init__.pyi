@@ -6,6 +6,8 @@ from fairground.deploy.answer_queries import QueryDecision
 from fairground.deploy.answer_queries import QueryResult
 from fairground.deploy.answer_queries import query_index
 from fairground.deploy.answer_queries import read_queries
+from fairground.deploy.class_vote import VOTERS
+from fairground.deploy.class_vote import vote
 from fairground.deploy.embed_images import Embedder
 from fairground.deploy.embed_images import FEATURES
 from fairground.deploy.embed_images import PICTURES
@@ -29,10 +31,8 @@ from fairground.deploy.index_search import Forbid
 from fairground.deploy.index_search import Matches
 from fairground.deploy.index_search import QUERIES
 from fairground.deploy.index_search import UNIT_LENGTH
-from fairground.deploy.index_search import VOTERS
 from fairground.deploy.index_search import search
 from fairground.deploy.index_search import search_signs
-from fairground.deploy.index_search import vote
 from fairground.deploy.inputs import Embeddable
 from fairground.deploy.inputs import EmbeddingInputs
 from fairground.deploy.inputs import SIDE

@@ -1,4 +1,4 @@
-"""Exact search: the rows most similar to each query, and the class that they vote for.
+"""Exact search: the rows most similar to each query.
 
 Formula
     similarity = q . r of unit rows, or -|q - r| of raw rows, summed in double precision and rounded once
@@ -21,8 +21,6 @@ from fairground.retrieval.threads import share_out
 #: rows multiplied at once, and queries at once
 BLOCK = 65536
 QUERIES = 256
-#: rows that vote for a class
-VOTERS = 5
 #: the longest row that counts as a unit vector
 UNIT_LENGTH = 1.001
 #: pairs (q, n) that may not be found, given the numbers of queries and of rows
@@ -148,16 +146,3 @@ def _best(query: np.ndarray, rows: np.ndarray | QuantisedRows, candidates: np.nd
     scores = (0.0 - np.sqrt(((exact - own) ** 2).sum(1)) if is_raw else (exact * own).sum(1)).astype(np.float32)
     order = np.argsort(-scores, kind="stable")[:k]
     return Matches(candidates[order], scores[order])
-
-
-def vote(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the most frequent of the labels (q, k) of the nearest rows, nearest first, and how many rows have it.
-
-    -1 stands for no row. Of equal counts the class of the nearest row is taken (Cover and Hart, 1967).
-    """
-    is_row = labels >= 0
-    counts = ((labels[:, :, None] == labels[:, None, :]) & is_row[:, None, :]).sum(2) * is_row
-    # The first of the highest counts is the nearest row of its class.
-    first = counts.argmax(1)
-    rows = np.arange(len(labels))
-    return np.where(counts[rows, first] > 0, labels[rows, first], -1), counts[rows, first]

@@ -1,16 +1,12 @@
-"""The search for the best method: from cheap to expensive, each step leaving an answer, until its time is used up.
+"""The search for the best method: from cheap to expensive, until its time is used up.
+
+Each step leaves an answer; `choice` says which:
 
 1. closed: the frozen network, plain and with heads in closed form, on all folds of classes; then several networks
    side by side, plain and with PLDA, which stay where they are better than one network
 2. try: trainings in the order of the portfolio, each on the first fold, measured after 20, 40, 80, ... steps
 3. confirm: the best on further folds, as long as the decision is open
 4. go on: where nothing trained has won, the best training becomes longer in half of what is left
-
-Formula
-    d_c(a, b) = rank of method a - rank of method b on validation class c, over the folds that both were measured on
-    a replaces b if mean(d) > sd(d) / sqrt(n) / 2: by more than half a standard error, n classes. What costs more is
-    worth more as a rule, and is trained longer and on more classes in the end than where it is judged.
-    Methods challenge in this order: frozen, closed forms, heads, networks; within each the best by rank.
 
 Nothing here opens the test split, and no method is measured twice on a fold.
 """
@@ -24,6 +20,7 @@ import torch
 
 from fairground.errors import DivergedError
 from fairground.evaluation import EmbeddingView, evaluate_in_detail
+from fairground.recommendation.choice import Choice
 from fairground.recommendation.methods import (
     DISCRIMINANTS,
     Method,
@@ -38,7 +35,6 @@ from fairground.recommendation.recommendation_folder import Measurement, Measure
 from fairground.recommendation.request import Request
 from fairground.recommendation.sealed_classes_and_folds import ClassFolds
 from fairground.recommendation.time_budget import SHARES, Budget, Phase
-from fairground.spec import Trains
 from fairground.training import torch_threads, view_of_rows
 from fairground.training.adaptation import MOST_FITTED, Adaptation, Workbench
 
@@ -53,17 +49,13 @@ PATIENCE = 2
 #: of the time to try trainings, what one may take: the next ones are to have some
 MOST_OF_TRY = 0.6
 MOST_FOLDS = 12
-#: what methods train, the simplest first
-KINDS: tuple[Trains, ...] = ("nothing", "head", "network")
-#: standard errors by which a method has to be better than a simpler one
-ENOUGH_ERRORS = 0.5
 #: how much faster the last stages are on cached maps than the network on images, forward and backward
 MAPS_FASTER = 3.5
 CORES = torch.get_num_threads()
 
 
 @dataclass
-class Search:
+class Search(Choice):
     """`bench_of` returns the workbench of a method's network; `tell` hears what is being done."""
 
     request: Request
@@ -114,52 +106,6 @@ class Search:
                 break
         if portfolio and self.chosen().trains == "nothing":
             self._go_on(portfolio)
-
-    def rank(self, method: Method, folds: Iterable[int] | None = None) -> float:
-        """Return what methods are ranked by on some folds, all it was measured on by default."""
-        which = self.known.folds(method.label) if folds is None else list(folds)
-        values = [self.known.by_class(method.label, metric, which) for metric in self.request.deciding]
-        return float(np.mean([list(one.values()) for one in values])) if which else float("-inf")
-
-    def difference(self, a: Method, b: Method) -> tuple[float, float]:
-        """Return the mean of a - b over validation classes, and its standard error; infinite for one class."""
-        folds = sorted({*self.known.folds(a.label)} & {*self.known.folds(b.label)})
-        found = []
-        for metric in self.request.deciding:
-            of_a, of_b = (self.known.by_class(one.label, metric, folds) for one in (a, b))
-            found.append([of_a[label] - of_b[label] for label in of_a])
-        values = np.mean(found, axis=0)
-        n = len(values)
-        return (float(values.mean()), float(values.std(ddof=1) / np.sqrt(n))) if n > 1 else (0.0, float("inf"))
-
-    def best(self, kind: str) -> Method | None:
-        """Return the best method of a kind; of those on several folds, where there are any."""
-        some = [one for one in self.entered.values() if one.trains == kind and self.known.folds(one.label)]
-        return max(some, key=lambda one: (len(self.known.folds(one.label)), self.rank(one)), default=None)
-
-    def best_of_each(self) -> list[Method]:
-        """Return the best method of each kind that was measured, the simplest first."""
-        return [found for kind in KINDS if (found := self.best(kind))]
-
-    def is_better(self, a: Method, b: Method) -> bool:
-        mean, error = self.difference(a, b)
-        return mean > ENOUGH_ERRORS * error
-
-    def chosen(self) -> Method:
-        """Return what replaced everything simpler; of a training the longest form that is about as good.
-
-        It will be trained on more classes, and searched among more, so a discriminant is preferred too.
-        """
-        found = next(iter(self.entered.values()))
-        for challenger in self.best_of_each():
-            if self.is_better(challenger, found):
-                found = challenger
-        if found.trains != "network":
-            return found
-        folds = self.known.folds(found.label)
-        same = (one for one in self.entered.values() if (one.training, one.trains) == (found.training, found.trains))
-        close = [one for one in same if self.known.folds(one.label) == folds and not self.is_better(found, one)]
-        return max([found, *close], key=lambda one: (one.steps, bool(one.head), -one.published))
 
     def _go_on(self, portfolio: Sequence[Method]) -> None:
         """Continue the best training in the time of the final one, which nothing needs yet, and leave enough for it."""

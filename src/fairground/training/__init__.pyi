@@ -147,7 +147,6 @@ from fairground.training.loop import Training
 from fairground.training.loop import put_back
 from fairground.training.loop import take_snapshot
 from fairground.training.optimiser import Schedule
-from fairground.training.optimiser import WeightAverage
 from fairground.training.optimiser import build_optimiser
 from fairground.training.optimiser import rate_factor
 from fairground.training.optimiser import require_weights
@@ -185,6 +184,7 @@ from fairground.training.torchrun_group import SharedCheckpoints
 from fairground.training.torchrun_group import TorchrunGroup
 from fairground.training.torchrun_group import joined
 from fairground.training.torchrun_group import shard_slice
+from fairground.training.weight_average import WeightAverage
 
 __all__ = [
     "ALONE",

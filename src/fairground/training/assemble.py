@@ -24,7 +24,7 @@ from fairground.spec import OBJECTS, DataError, InputError, Purpose, canonical_j
 from fairground.spec.run_spec import ROOM_OF, ComponentSpec, RunSpec, TrainingSpec
 from fairground.training import Loader, ProcessGroup, Stepper, device_named, half_of, require_chunks_alone
 from fairground.training.embedding_model import EmbeddingModel, InputProfile, n_frozen_stages
-from fairground.training.optimiser import WeightAverage, build_optimiser, require_weights
+from fairground.training.optimiser import build_optimiser, require_weights
 
 #: what pytorch-metric-learning, torch and timm call the arguments that we supply
 _SUPPLIED_ALIASES = {
@@ -142,7 +142,7 @@ def assemble(spec: RunSpec, *, device: torch.device | None = None) -> Assembled:
         loss,
         in_chunks=chunk > 0,
         clip_norm=spec.optimiser.clip_norm,
-        average=WeightAverage(model, spec.optimiser.average) if spec.optimiser.average else None,
+        average=training.WeightAverage(model, spec.optimiser.average) if spec.optimiser.average else None,
         scaler=torch.amp.GradScaler(device.type, enabled=half == torch.float16),
     )
     supers = None if table.super_labels is None else torch.from_numpy(table.super_labels[drawn])

@@ -1,4 +1,4 @@
-"""The optimiser over three groups of weights (trunk, head, the loss' own), its rates over a run, and averaged weights.
+"""The optimiser over three groups of weights (trunk, head, the loss' own), and its rates over a run.
 
 Rates and frozen weights are functions of the place reached alone, so resuming needs no memory of them.
 
@@ -6,24 +6,14 @@ Formula
     s = step from 0, b = batches of an epoch, W = warm-up steps, T = all steps
     factor(s) = (s + 1) / W for s < W, then
         constant: 1;  cosine: (1 + cos(pi (s - W) / (T - W))) / 2;  step: step_factor ** floor(s / b / step_epochs)
-    average, after step t (from 1): a <- d a + (1 - d) w,  d = min(average, (1 + t) / (10 + t))
 
 Paper
     Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts", ICLR 2017 (cosine, no restart);
-    Goyal et al., "Accurate, large minibatch SGD", 2017 (linear warm-up);
-    Polyak and Juditsky, "Acceleration of stochastic approximation by averaging", SIAM Journal on Control 1992;
-    Tarvainen and Valpola, "Mean teachers are better role models", NeurIPS 2017 (the moving average).
-
-Departures from the paper
-    d begins low, so that first weights are soon forgotten in short runs. Buffers, such as batch norm's statistics, are
-    those of the last step.
+    Goyal et al., "Accurate, large minibatch SGD", 2017 (linear warm-up).
 """
 
 import inspect
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -127,49 +117,3 @@ class Schedule:
         factor = rate_factor(self._spec, step, epochs=self._epochs, n_batches=self._n_batches)
         for group, rate in zip(self._optimiser.param_groups, self._rates, strict=True):
             group["lr"] = rate * factor
-
-
-@dataclass
-class WeightAverage:
-    """The average of a model's weights; `decay` is the largest d."""
-
-    model: torch.nn.Module
-    decay: float
-    _weights: dict[str, torch.Tensor] = field(default_factory=dict)
-    _n_updates: int = 0
-
-    @torch.no_grad()
-    def start(self) -> None:
-        self._weights = {name: weight.detach().clone() for name, weight in self.model.named_parameters()}
-        self._n_updates = 0
-
-    @torch.no_grad()
-    def update(self) -> None:
-        self._n_updates += 1
-        decay = min(self.decay, (1 + self._n_updates) / (10 + self._n_updates))
-        for name, weight in self.model.named_parameters():
-            self._weights[name].lerp_(weight, 1 - decay)
-
-    @contextmanager
-    def in_place(self) -> Iterator[None]:
-        """Put the average into the model for a while, then the weights under training back."""
-        training = {name: weight.detach().clone() for name, weight in self.model.named_parameters()}
-        self._copy(self._weights)
-        try:
-            yield
-        finally:
-            self._copy(training)
-
-    def state(self) -> dict[str, torch.Tensor]:
-        return {**self._weights, "n_updates": torch.tensor(self._n_updates)}
-
-    def load_state(self, state: Mapping[str, torch.Tensor]) -> None:
-        own = dict(self.model.named_parameters())
-        # Laid out as the weights are: sums over another layout would round differently.
-        self._weights = {name: torch.empty_like(weight).copy_(state[name]) for name, weight in own.items()}
-        self._n_updates = int(state["n_updates"])
-
-    @torch.no_grad()
-    def _copy(self, weights: Mapping[str, torch.Tensor]) -> None:
-        for name, weight in self.model.named_parameters():
-            weight.copy_(weights[name])

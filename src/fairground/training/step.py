@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import torch
 
-from fairground import contracts
+from fairground import contracts, training
 from fairground.contracts import Batch, DivergedError, Loss, Miner, Mixing
-from fairground.training import ALONE, EmbeddingModel, ProcessGroup, WeightAverage, cached_backward
+from fairground.training import ALONE, EmbeddingModel, ProcessGroup, cached_backward
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ class Stepper:
     generator: torch.Generator
     in_chunks: bool = False
     clip_norm: float = 0.0
-    average: WeightAverage | None = None
+    average: "training.WeightAverage | None" = None
     #: what keeps small gradients apart from 0 in float16; it does nothing for other numbers
     scaler: torch.amp.GradScaler = field(default_factory=lambda: torch.amp.GradScaler(enabled=False))
     group: ProcessGroup = ALONE

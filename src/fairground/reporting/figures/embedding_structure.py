@@ -17,8 +17,9 @@ import numpy as np
 from fairground.comparison import LEVEL, Interval, correlation_interval, seed_of
 from fairground.records import grouped
 from fairground.reporting import Method, arrays_in, factor_of, heading, join_names, series_of, side_of, signed
-from fairground.reporting.drawing import DASHED, DOTTED, SOLID, Line, Panel, Points, Series, panels, points_by_class
+from fairground.reporting.drawing import Line, Panel, Points, panels, points_by_class
 from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count
+from fairground.reporting.figure_colours import DASHED, DOTTED, SOLID, Series
 from fairground.reporting.figures.effects_of_settings import mean_change
 from fairground.reporting.figures.regularisation import MIXED, SWITCHED, also_apart, change_of, with_bases
 

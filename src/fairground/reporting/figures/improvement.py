@@ -24,8 +24,9 @@ import numpy as np
 from fairground.comparison import LEVEL, Interval
 from fairground.papers import CLASSICS, claimed_gain, claims_on, published_rows, published_years
 from fairground.reporting import axis_of, count, factor_of, heading, side_of, signed
-from fairground.reporting.drawing import DASHED, Bar, Line, Names, Panel, Points, Series, panels
+from fairground.reporting.drawing import Bar, Line, Names, Panel, Points, panels
 from fairground.reporting.figure import FigureInputs, ReportFigure
+from fairground.reporting.figure_colours import DASHED, Series
 from fairground.reporting.figures.effects_of_settings import mean_change
 from fairground.reporting.figures.regularisation import change_of
 from fairground.reporting.result_table import PRECISION_AT_1, UNFAIR, ResultTable

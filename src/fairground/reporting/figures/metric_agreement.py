@@ -22,7 +22,8 @@ import numpy as np
 from fairground.comparison import correlation_interval, join_words
 from fairground.records import grouped
 from fairground.reporting import UNFAIR, FigureInputs, ReportFigure, arrays_in, count, heading, shorten, signed
-from fairground.reporting.drawing import Bar, Palette, Panel, Points, panels, points_by_class
+from fairground.reporting.drawing import Bar, Panel, Points, panels, points_by_class
+from fairground.reporting.figure_colours import Palette
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

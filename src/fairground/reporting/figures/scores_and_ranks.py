@@ -12,7 +12,8 @@ from fairground.comparison import Interval, OverDatasets, fold_groups, seed_of, 
 from fairground.files import read_with_digest
 from fairground.records import grouped
 from fairground.reporting import FigureInputs, ReportFigure, ResultTable, axis_of, count, factor_of, heading
-from fairground.reporting.drawing import SOLID, Bar, Line, Panel, Points, panels, series_of
+from fairground.reporting.drawing import Bar, Line, Panel, Points, panels
+from fairground.reporting.figure_colours import SOLID, series_of
 from fairground.reporting.headings_and_units import clean, duration, show_interval, size
 
 if TYPE_CHECKING:

@@ -1,0 +1,76 @@
+"""Which method is recommended: by how much one has to be better than a simpler one.
+
+Formula
+    d_c(a, b) = rank of method a - rank of method b on validation class c, over the folds that both were measured on
+    a replaces b if mean(d) > sd(d) / sqrt(n) / 2: by more than half a standard error, n classes. What costs more is
+    worth more as a rule, and is trained longer and on more classes in the end than where it is judged.
+    Methods challenge in this order: frozen, closed forms, heads, networks; within each the best by rank.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from fairground.recommendation.methods import Method
+from fairground.recommendation.recommendation_folder import Measurements
+from fairground.recommendation.request import Request
+from fairground.spec import Trains
+
+#: what methods train, the simplest first
+KINDS: tuple[Trains, ...] = ("nothing", "head", "network")
+#: standard errors by which a method has to be better than a simpler one
+ENOUGH_ERRORS = 0.5
+
+
+class Choice:
+    """The choice among the methods `entered` so far, by label, the frozen network first."""
+
+    request: Request
+    known: Measurements
+    entered: dict[str, Method]
+
+    def rank(self, method: Method, folds: Iterable[int] | None = None) -> float:
+        """Return what methods are ranked by on some folds, all it was measured on by default."""
+        which = self.known.folds(method.label) if folds is None else list(folds)
+        values = [self.known.by_class(method.label, metric, which) for metric in self.request.deciding]
+        return float(np.mean([list(one.values()) for one in values])) if which else float("-inf")
+
+    def difference(self, a: Method, b: Method) -> tuple[float, float]:
+        """Return the mean of a - b over validation classes, and its standard error; infinite for one class."""
+        folds = sorted({*self.known.folds(a.label)} & {*self.known.folds(b.label)})
+        found = []
+        for metric in self.request.deciding:
+            of_a, of_b = (self.known.by_class(one.label, metric, folds) for one in (a, b))
+            found.append([of_a[label] - of_b[label] for label in of_a])
+        values = np.mean(found, axis=0)
+        n = len(values)
+        return (float(values.mean()), float(values.std(ddof=1) / np.sqrt(n))) if n > 1 else (0.0, float("inf"))
+
+    def best(self, kind: str) -> Method | None:
+        """Return the best method of a kind; of those on several folds, where there are any."""
+        some = [one for one in self.entered.values() if one.trains == kind and self.known.folds(one.label)]
+        return max(some, key=lambda one: (len(self.known.folds(one.label)), self.rank(one)), default=None)
+
+    def best_of_each(self) -> list[Method]:
+        """Return the best method of each kind that was measured, the simplest first."""
+        return [found for kind in KINDS if (found := self.best(kind))]
+
+    def is_better(self, a: Method, b: Method) -> bool:
+        mean, error = self.difference(a, b)
+        return mean > ENOUGH_ERRORS * error
+
+    def chosen(self) -> Method:
+        """Return what replaced everything simpler; of a training the longest form that is about as good.
+
+        It will be trained on more classes, and searched among more, so a discriminant is preferred too.
+        """
+        found = next(iter(self.entered.values()))
+        for challenger in self.best_of_each():
+            if self.is_better(challenger, found):
+                found = challenger
+        if found.trains != "network":
+            return found
+        folds = self.known.folds(found.label)
+        same = (one for one in self.entered.values() if (one.training, one.trains) == (found.training, found.trains))
+        close = [one for one in same if self.known.folds(one.label) == folds and not self.is_better(found, one)]
+        return max([found, *close], key=lambda one: (one.steps, bool(one.head), -one.published))
