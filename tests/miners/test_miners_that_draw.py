@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 import torch
 
-from fairground.functional.distance_weighting import distance_weights, inverse_density
+from fairground.functional.pair_distances import distance_weights, inverse_density
 from fairground.miners import DistanceWeightedMiner, RandomMiner, RhoDistanceMiner, SemihardMiner, SofthardMiner
 from fairground.regularisers.rho import RhoRegulariser
 from tests.losses.fixtures import F8, F8B, X

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairground.papers.claims import claimed_gain, claims_on
+from fairground.papers.published_numbers import claimed_gain, claims_on
 from fairground.records import EpochRow, Score
 from fairground.reporting import ResultTable, side_of, signed
 from fairground.reporting.figures import improvement, metric_agreement

@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from fairground.commands.protocol import card_of
 from fairground.papers.published_numbers import published_rows
 from fairground.spec import RunSpec, changes, declaration, load_run, parse_overrides, protocol_names
+from fairground.spec.declaration_card import card_of
 
 
 def spec(protocol: str, *words: str) -> RunSpec:

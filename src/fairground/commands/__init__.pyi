@@ -55,8 +55,6 @@ from fairground.commands.options import WorkerThreads
 from fairground.commands.options import Workers
 from fairground.commands.options import executor_of
 from fairground.commands.options import split_names
-from fairground.commands.protocol import card_of
-from fairground.commands.protocol import card_text
 from fairground.commands.recommend import RecommendResult
 from fairground.commands.recommend import recommend_command
 from fairground.commands.report import FIGURES
@@ -86,6 +84,7 @@ from fairground.commands.study import study_answer
 from fairground.commands.study import study_command
 from fairground.commands.terminal import Verbatim
 from fairground.commands.terminal import aligned
+from fairground.commands.terminal import card_text
 from fairground.commands.terminal import complain
 from fairground.commands.terminal import fitted
 from fairground.commands.terminal import plural
@@ -214,7 +213,6 @@ __all__ = [
     "cache_folder",
     "caches",
     "cannot_write",
-    "card_of",
     "card_text",
     "compare_command",
     "comparison_of",

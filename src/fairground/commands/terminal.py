@@ -5,7 +5,7 @@ import shutil
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from io import TextIOWrapper
 from itertools import zip_longest
@@ -55,6 +55,12 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def plural(number: int, one: str) -> str:
     return f"{number:,} {one}{'' if number == 1 else 's'}"
+
+
+def card_text(card: Mapping[str, str]) -> str:
+    width, columns = max(map(len, card)), terminal_width(118)
+    rows = (f"{heading:<{width}}  {sentence}".rstrip() for heading, sentence in card.items())
+    return "\n".join(fitted(row, columns, indent=width + 2) for row in rows)
 
 
 def prepare_streams() -> None:

@@ -12,12 +12,13 @@ from fairground import training
 from fairground.commands import Answer, AnyPath, Run, Verbatim, options, options_of, record_lines, run_directory
 from fairground.commands.interrupts import stop_flag
 from fairground.commands.keyword_overrides import Setting, keyword_overrides
-from fairground.commands.protocol import card_of, card_text
+from fairground.commands.terminal import card_text
 from fairground.commands.training_and_study_progress import training_progress
 from fairground.loggers.feed import fed
 from fairground.records import RunFolder, RunRecord, Store, content_of, require_unchanged, resolve_run, stored_spec
 from fairground.records.training_events import Event, Listener
 from fairground.spec import COMMAND_LINE, Overrides, RunSpec, load_run, name_of, parse_overrides, require, to_plain
+from fairground.spec.declaration_card import card_of
 
 
 def train(

@@ -38,8 +38,6 @@ from fairground.files import write_to_disk
 from fairground.files import write_with_digest
 from fairground.files import writing
 from fairground.functional.decoupling import decoupled_contrast
-from fairground.functional.distance_weighting import distance_weights
-from fairground.functional.distance_weighting import inverse_density
 from fairground.functional.means_and_log_sums import NOTHING
 from fairground.functional.means_and_log_sums import log_one_plus_sum_exp
 from fairground.functional.means_and_log_sums import masked_softmax
@@ -62,8 +60,10 @@ from fairground.functional.memory_blocks import rows_of
 from fairground.functional.memory_blocks import sum_over_blocks
 from fairground.functional.memory_blocks import sum_over_rows
 from fairground.functional.pair_distances import SHORTEST
+from fairground.functional.pair_distances import distance_weights
 from fairground.functional.pair_distances import distances
 from fairground.functional.pair_distances import distances_of_pairs
+from fairground.functional.pair_distances import inverse_density
 from fairground.functional.pair_distances import normalize
 from fairground.functional.pair_distances import norms
 from fairground.functional.pair_distances import pair_blocks

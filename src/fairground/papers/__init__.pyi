@@ -36,10 +36,6 @@ from fairground.files import write_atomically
 from fairground.files import write_to_disk
 from fairground.files import write_with_digest
 from fairground.files import writing
-from fairground.papers.claims import CLASSICS
-from fairground.papers.claims import Claim
-from fairground.papers.claims import claimed_gain
-from fairground.papers.claims import claims_on
 from fairground.papers.expected_runs import ExpectedRuns
 from fairground.papers.expected_runs import FREE
 from fairground.papers.expected_runs import Mismatch
@@ -49,11 +45,15 @@ from fairground.papers.expected_runs import coverage_table
 from fairground.papers.expected_runs import ensemble_protocol
 from fairground.papers.expected_runs import mismatches
 from fairground.papers.expected_runs import table_of
+from fairground.papers.published_numbers import CLASSICS
+from fairground.papers.published_numbers import Claim
 from fairground.papers.published_numbers import PublishedRow
 from fairground.papers.published_numbers import PublishedTable
 from fairground.papers.published_numbers import SPREADS
 from fairground.papers.published_numbers import SelectedOn
 from fairground.papers.published_numbers import Spread
+from fairground.papers.published_numbers import claimed_gain
+from fairground.papers.published_numbers import claims_on
 from fairground.papers.published_numbers import printed_elsewhere
 from fairground.papers.published_numbers import published_errata
 from fairground.papers.published_numbers import published_papers

@@ -15,16 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from fairground.reporting import shorten, squeeze, write_atomically
-from fairground.reporting.figure_colours import (
-    LIGHT,
-    STAND_IN,
-    Dash,
-    Palette,
-    Series,
-    colour_of,
-    dash_of,
-    sign_of,
-)
+from fairground.reporting.figure_colours import LIGHT, STAND_IN, Dash, Palette, Series, colour_of, dash_of, sign_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

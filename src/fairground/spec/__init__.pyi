@@ -49,6 +49,7 @@ from fairground.spec.catalogue import lazy_names
 from fairground.spec.catalogue import lazy_room
 from fairground.spec.catalogue import list_names
 from fairground.spec.catalogue import list_room
+from fairground.spec.declaration_card import card_of
 from fairground.spec.declaration_card import changes
 from fairground.spec.declaration_card import declaration
 from fairground.spec.declaration_card import paper_settings
@@ -232,6 +233,7 @@ __all__ = [
     "cannot_write",
     "canonical",
     "canonical_json",
+    "card_of",
     "changes",
     "check_analyses",
     "check_bounds",

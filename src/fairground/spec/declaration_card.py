@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from fairground import spec as specs
-from fairground.spec import PAPER_OF, Value, flatten, list_names, load_run, presets, to_plain
+from fairground.spec import PAPER_OF, UNSAID, Value, flatten, list_names, load_run, presets, protocol_names, to_plain
 from fairground.spec.run_spec import ComponentSpec, OptimiserSpec, RunSpec
 
 #: the heading of the differences between text and released code of a part; all other parts are the protocol's
@@ -19,6 +19,17 @@ _NORMALISE: Mapping[bool | None, str] = {
     False: "raw",
 }
 _LONE: Mapping[str, str] = {"drop": "left out", "zero": "counted as misses"}
+
+
+def card_of(spec: RunSpec) -> dict[str, str]:
+    """Return the declaration card of a run, with what it changes in its protocol."""
+    card = declaration(spec)
+    if spec.protocol in protocol_names():
+        changed = changes(spec, load_run(protocol=spec.protocol, unsaid=UNSAID), unsaid=UNSAID)
+        words = "; ".join(f"{key} {change}" for key, change in changed.items())
+        card |= {"changed in the protocol": words} if words else {}
+        card |= paper_settings(spec)
+    return card
 
 
 def changes(spec: RunSpec, protocol: RunSpec, *, unsaid: str) -> dict[str, str]:
