@@ -6,7 +6,7 @@ import pytest
 
 from fairground.records.record import RunRecord, Score
 from fairground.reporting import ResultTable, comparison_text, heading, headline_of, show, unit
-from fairground.reporting.figures import search_surfaces
+from fairground.reporting.figures import search_course_and_sensitivity
 from fairground.reporting.table_formats import text
 from tests.records.factory import make_record
 from tests.reporting.figure_runs import inputs
@@ -66,7 +66,7 @@ def test_a_tie_and_a_single_seed_name_the_lowest_where_less_is_better():
 
 def test_the_best_value_of_a_setting_is_the_one_with_the_lowest_score():
     records = [*runs("triplet", LOW, "eer"), *runs("triplet", HIGH, "eer")]
-    (one,), _ = search_surfaces.sensitivities_of(inputs(records))
+    (one,), _ = search_course_and_sensitivity.sensitivities_of(inputs(records))
     assert (one.setting, one.best[0]) == ("loss.margin", LOW[0])
 
 

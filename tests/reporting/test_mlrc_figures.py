@@ -9,7 +9,7 @@ import pytest
 from fairground.papers.published_numbers import claimed_gain, claims_on
 from fairground.records import EpochRow, Score
 from fairground.reporting import ResultTable, side_of, signed
-from fairground.reporting.figures import improvement, metric_agreement
+from fairground.reporting.figures import improvement, toys_and_metric_agreement
 from tests.records.factory import changed
 from tests.reporting.figure_runs import inputs, run, toys
 
@@ -87,10 +87,10 @@ def test_a_changed_classic_is_neither_baseline_nor_a_method():
 
 def test_lag_one_autocorrelation_by_hand():
     # Mean 2.5: apart -1.5, -0.5, 0.5, 1.5; products 0.75 - 0.25 + 0.75 over 5.
-    assert metric_agreement.lag_one([1.0, 2.0, 3.0, 4.0]) == pytest.approx(0.25)
-    assert metric_agreement.lag_one([1.0, 0.0, 1.0, 0.0]) == pytest.approx(-0.75)
-    assert metric_agreement.lag_one([0.1] * 4) is None
-    assert metric_agreement.lag_one([1.0, 2.0, 3.0]) is None
+    assert toys_and_metric_agreement.lag_one([1.0, 2.0, 3.0, 4.0]) == pytest.approx(0.25)
+    assert toys_and_metric_agreement.lag_one([1.0, 0.0, 1.0, 0.0]) == pytest.approx(-0.75)
+    assert toys_and_metric_agreement.lag_one([0.1] * 4) is None
+    assert toys_and_metric_agreement.lag_one([1.0, 2.0, 3.0]) is None
 
 
 def test_autocorrelation_is_the_mean_over_runs_of_what_they_stored():
@@ -102,20 +102,20 @@ def test_autocorrelation_is_the_mean_over_runs_of_what_they_stored():
         return replace(run("margin", 0.5, seed=seed), epochs=tuple(rows))
 
     records = [with_looks(0, [1, 2, 3, 4], [1, 2, 3, 4]), with_looks(1, [1, 0, 1, 0], [1, 2, 3, 4])]
-    figure = metric_agreement.autocorrelation(inputs(records))
+    figure = toys_and_metric_agreement.autocorrelation(inputs(records))
     assert figure.numbers == (("MAP@R", "0.25", "2", "0.81"), ("Recall@1", "-0.25", "2", "0.73"))
-    assert metric_agreement.autocorrelation(inputs([replace(records[0], epochs=())])) is None
+    assert toys_and_metric_agreement.autocorrelation(inputs([replace(records[0], epochs=())])) is None
 
 
 def test_toy_spaces_are_drawn_with_their_values(tmp_path):
     records, folders = toys(tmp_path)
     made = replace(inputs(records, folders=folders), key=("toy_spaces", "features"))
-    figure = metric_agreement.toy_spaces(made)
+    figure = toys_and_metric_agreement.toy_spaces(made)
     assert figure.columns == ("space", "Recall@1", "MAP@R")
     assert [row[1:] for row in figure.numbers] == [("100.0", "30.0"), ("100.0", "70.0")]
     assert figure.svg("here").count("<svg") == 1
-    assert metric_agreement.toy_spaces(inputs(records, folders=folders)) is None
-    assert metric_agreement.toy_spaces(replace(inputs(records), key=("toy_spaces", "features"))) is None
+    assert toys_and_metric_agreement.toy_spaces(inputs(records, folders=folders)) is None
+    assert toys_and_metric_agreement.toy_spaces(replace(inputs(records), key=("toy_spaces", "features"))) is None
 
 
 def test_years_are_those_of_mlrcs_table_and_else_of_the_publication():
@@ -144,12 +144,12 @@ def test_the_slope_of_a_line_with_its_interval_by_hand():
 def test_correlations_against_numpy_and_not_from_few_runs():
     values = np.random.default_rng(0).uniform(0.2, 0.8, size=(6, 3))
     records = [run("a", x, seed=seed, nmi=y, f1=z) for seed, (x, y, z) in enumerate(values.tolist())]
-    figure = metric_agreement.correlations(inputs(records))
+    figure = toys_and_metric_agreement.correlations(inputs(records))
     assert figure.columns == ("metric", "Recall@1", "NMI", "F1")
     assert [list(map(float, row[1:])) for row in figure.numbers] == pytest.approx(np.corrcoef(values.T), abs=0.005)
     methods = [run(f"a{seed}", x, nmi=y, f1=z) for seed, (x, y, z) in enumerate(values.tolist())]
-    said = metric_agreement.correlations(inputs(methods)).sentence
+    said = toys_and_metric_agreement.correlations(inputs(methods)).sentence
     assert re.search(r"r = [+-]0\.\d\d \[-0\.\d\d, \+0\.\d\d\]", said)
-    assert metric_agreement.correlations(inputs(records[:4])) is None
+    assert toys_and_metric_agreement.correlations(inputs(records[:4])) is None
     constant = [replace(r, scores=(*r.scores[:2], Score(metric="f1", split="test", value=0.5))) for r in records]
-    assert "-" in metric_agreement.correlations(inputs(constant)).numbers[2]
+    assert "-" in toys_and_metric_agreement.correlations(inputs(constant)).numbers[2]

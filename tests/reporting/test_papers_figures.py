@@ -11,7 +11,7 @@ from fairground.reporting.figures import (
     effects_of_settings,
     embedding_structure,
     regularisation,
-    search_surfaces,
+    search_course_and_sensitivity,
 )
 from fairground.studies.trials import Trial
 from tests.records.factory import changed, make_record
@@ -90,8 +90,8 @@ def test_traces_and_sensitivity_come_from_the_trials():
         Trial(number=2, settings={"loss.margin": 0.4}, state="done", folds={0: 0.5}),
     ]
     made = inputs([run("a", 0.5)], trials={"a": trials, "b": [trials[1]]})
-    assert search_surfaces.traces(made).numbers == (("a", "3", "2", "50.00"),)
-    (one,), is_search = search_surfaces.sensitivities_of(made)
+    assert search_course_and_sensitivity.traces(made).numbers == (("a", "3", "2", "50.00"),)
+    (one,), is_search = search_course_and_sensitivity.sensitivities_of(made)
     assert is_search
     assert one.points == [(0.1, 30.0), (0.4, 50.0)]
     assert one.reach == pytest.approx(20)
@@ -101,11 +101,13 @@ def test_sensitivity_without_a_search_compares_methods_of_one_loss():
     levels = [(0.1, 0.3, 0), (0.1, 0.3, 1), (0.2, 0.4, 0), (0.2, 0.4, 1)]
     study = [make_record(settings={"margin": x}, level=level, seed=seed) for x, level, seed in levels]
     along = [changed(record, miner={"name": "semihard"}) for record in study[:2]]
-    assert "Other settings vary too" in search_surfaces.sensitivity(inputs([*study, *along])).sentence
-    (one,), is_search = search_surfaces.sensitivities_of(inputs(study))
+    assert "Other settings vary too" in search_course_and_sensitivity.sensitivity(inputs([*study, *along])).sentence
+    (one,), is_search = search_course_and_sensitivity.sensitivities_of(inputs(study))
     assert not is_search
-    assert "Other settings" not in search_surfaces.sensitivity(inputs(study)).sentence
-    assert search_surfaces.sensitivity(inputs(study)).sentence.endswith("(2 methods). Diamonds are the best.")
+    assert "Other settings" not in search_course_and_sensitivity.sensitivity(inputs(study)).sentence
+    assert search_course_and_sensitivity.sensitivity(inputs(study)).sentence.endswith(
+        "(2 methods). Diamonds are the best."
+    )
     assert (one.owner, one.setting, [value for value, _ in one.points]) == ("triplet", "loss.margin", [0.1, 0.2])
 
 

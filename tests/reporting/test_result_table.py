@@ -8,7 +8,7 @@ from fairground.comparison.fold_averages import join_folds
 from fairground.records.record import EpochRow, RunRecord, Score
 from fairground.reporting import ResultTable, caption, headline_of
 from fairground.reporting import table_formats as formats
-from fairground.reporting.run_set import methods_of
+from fairground.reporting.methods_and_labels import methods_of
 from fairground.spec.run_and_method_names import flatten
 from tests.records.factory import changed, make_record, make_spec
 from tests.reporting.fixtures import HOSTILE, make_study

@@ -7,7 +7,12 @@ import pytest
 
 from fairground.comparison.comparison_result import correlation_interval
 from fairground.reporting import FigureInputs, RunSet, figures_of, inputs_of, page_text
-from fairground.reporting.figures import effects_of_settings, embedding_structure, regularisation, search_surfaces
+from fairground.reporting.figures import (
+    effects_of_settings,
+    embedding_structure,
+    regularisation,
+    search_course_and_sensitivity,
+)
 from fairground.spec import load_study
 from fairground.studies.trials import Trial
 from tests.records.factory import changed
@@ -135,7 +140,7 @@ def trials(n: int = 9) -> list[Trial]:
 def test_a_model_of_a_search_goes_through_its_trials():
     same = [replace(trial, settings={"loss.form": "x"}) for trial in trials()]
     made = inputs([run("a", 0.5)], trials={"a": trials(), "few": trials(4), "same": same})
-    (surface,) = search_surfaces.surfaces_of(made).values()
+    (surface,) = search_course_and_sensitivity.surfaces_of(made).values()
     assert surface.keys == ["loss.margin", "optimiser.loss_lr"]
     assert surface.is_log.tolist() == [False, True]
     mean, spread = surface.at(surface.points)
@@ -147,10 +152,10 @@ def test_a_model_of_a_search_goes_through_its_trials():
 
 def test_searches_over_two_settings_have_slices_and_contours():
     made = inputs([run("a", 0.5)], trials={"a": trials(), "b": trials(4)})
-    figure = search_surfaces.contours(made)
+    figure = search_course_and_sensitivity.contours(made)
     assert "of 9 trials of 1 method" in figure.sentence
     assert figure.svg("here").count("<svg") == 1
-    assert "Lines are slices of a model" in search_surfaces.sensitivity(made).sentence
+    assert "Lines are slices of a model" in search_course_and_sensitivity.sensitivity(made).sentence
     few = inputs([run("a", 0.5)], trials={"a": trials(4)})
-    assert search_surfaces.contours(few) is None
-    assert "slices" not in search_surfaces.sensitivity(few).sentence
+    assert search_course_and_sensitivity.contours(few) is None
+    assert "slices" not in search_course_and_sensitivity.sensitivity(few).sentence

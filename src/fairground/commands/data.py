@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fairground import audit, deploy, loading, reporting, training
-from fairground.commands import Answer, AnyPath, Verbatim, counted, data_overrides, options_of
-from fairground.commands.options import Device, Quiet
+from fairground.commands import Answer, AnyPath, Device, Quiet, Verbatim, counted, data_overrides, options_of
 from fairground.spec import DataError, data_name, declared, find, load_run, nearest, parse_overrides, require
 
 #: unreadable files and suspects printed, and images per class next to a suspect on the page

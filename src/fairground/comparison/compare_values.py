@@ -19,11 +19,10 @@ from typing import Literal
 
 import numpy as np
 
-from fairground.comparison import Runs, Values, more_seeds, null_distribution, require
+from fairground.comparison import Runs, Scatter, Values, more_seeds, null_distribution, require, scatter_of
 from fairground.comparison.comparison_result import LEVEL, Comparison, Estimate, Pair, Reason, Verdict
 from fairground.comparison.null_distribution import NullDistribution, critical_value, shares_of_best
 from fairground.comparison.paired_table import Array, Layout, MeanWeights, layout_of
-from fairground.comparison.pooled_variance import Scatter, scatter_of
 
 #: what is asked of pairs
 PairsAsked = Literal["planned", "compared", "none"]

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypedDict, Unpack, cast
 import numpy as np
 
 from fairground import contracts, evaluation
-from fairground.contracts.metric import (
+from fairground.contracts import (
     ClusteringMetric,
     ConsistencyMetric,
     Metric,

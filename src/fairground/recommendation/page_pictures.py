@@ -15,8 +15,7 @@ from fairground.contracts import ImageTable
 from fairground.deploy import thumbnail
 from fairground.errors import DataError
 from fairground.evaluation import EmbeddingView, evaluate_in_detail
-from fairground.reporting import Tile, data_uri, shorten
-from fairground.reporting.embedding_map import EmbeddingMap, map_of
+from fairground.reporting import EmbeddingMap, Tile, data_uri, map_of, shorten
 from fairground.training.embeddings_to_scores import queries_and_gallery
 
 #: searches, neighbours of each, pairs of classes and labels that are shown

@@ -18,8 +18,7 @@ from itertools import groupby, product
 import numpy as np
 import torch
 
-from fairground.errors import DivergedError
-from fairground.evaluation import EmbeddingView, evaluate_in_detail
+from fairground.evaluation import DivergedError, EmbeddingView, evaluate_in_detail
 from fairground.recommendation.choice import Choice
 from fairground.recommendation.methods import (
     DISCRIMINANTS,
@@ -35,8 +34,7 @@ from fairground.recommendation.recommendation_folder import Measurement, Measure
 from fairground.recommendation.request import Request
 from fairground.recommendation.sealed_classes_and_folds import ClassFolds
 from fairground.recommendation.time_budget import SHARES, Budget, Phase
-from fairground.training import torch_threads, view_of_rows
-from fairground.training.adaptation import MOST_FITTED, Adaptation, Workbench
+from fairground.training import MOST_FITTED, Adaptation, Workbench, torch_threads, view_of_rows
 
 #: a training is first measured after so many steps, then after each doubling
 FIRST_MARK = {"head": 30, "network": 20}

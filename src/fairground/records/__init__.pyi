@@ -47,6 +47,7 @@ from fairground.records.changed_code_and_data import Content
 from fairground.records.changed_code_and_data import UNKNOWN
 from fairground.records.changed_code_and_data import changes_in
 from fairground.records.changed_code_and_data import content_of
+from fairground.records.changed_code_and_data import fingerprint_of
 from fairground.records.changed_code_and_data import require_unchanged
 from fairground.records.current_record import Outcome
 from fairground.records.current_record import outcome_of
@@ -151,6 +152,7 @@ __all__ = [
     "code_version",
     "content_of",
     "file_digests",
+    "fingerprint_of",
     "folded_name",
     "folder_names",
     "grouped",

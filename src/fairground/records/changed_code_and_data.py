@@ -18,6 +18,8 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from fairground.records import PACKAGES
 from fairground.spec import ROOM_OF, DamageWarning, InputError, RunSpec, StoreError, file_digests, find
 
@@ -50,6 +52,15 @@ def content_of(spec: RunSpec, of_data: Callable[[], Content]) -> dict[str, str]:
     files = {name: place for name, place in places.items() if not name.startswith("data.") and place.is_file()}
     digests = file_digests(files.values())
     return found | {f"file of {name}": digests[place][:16] for name, place in files.items()}
+
+
+def fingerprint_of(*things: object) -> str:
+    """Return a hash of data: arrays by their bytes, all else as Python writes it."""
+    digest = hashlib.sha256()
+    for thing in things:
+        digest.update(thing.tobytes() if isinstance(thing, np.ndarray) else repr(thing).encode())
+        digest.update(b"|")
+    return digest.hexdigest()[:16]
 
 
 def require_unchanged(name: str, before: Content, now: Content) -> None:

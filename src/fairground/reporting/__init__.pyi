@@ -127,7 +127,9 @@ from fairground.reporting.live_pages import REST
 from fairground.reporting.live_pages import Watch
 from fairground.reporting.live_pages import run_card
 from fairground.reporting.live_pages import study_card
-from fairground.reporting.method_labels import labels_of
+from fairground.reporting.methods_and_labels import Method
+from fairground.reporting.methods_and_labels import labels_of
+from fairground.reporting.methods_and_labels import methods_of
 from fairground.reporting.page import MOST_LISTED
 from fairground.reporting.page import build_page
 from fairground.reporting.page import inputs_of
@@ -148,13 +150,11 @@ from fairground.reporting.result_table import ResultTable
 from fairground.reporting.result_table import TableCell
 from fairground.reporting.result_table import UNFAIR
 from fairground.reporting.result_table import marks_of
-from fairground.reporting.run_set import Method
 from fairground.reporting.run_set import RunSet
 from fairground.reporting.run_set import SectionKey
 from fairground.reporting.run_set import arrays_in
 from fairground.reporting.run_set import collected
 from fairground.reporting.run_set import leave_out
-from fairground.reporting.run_set import methods_of
 from fairground.reporting.run_set import section_key
 from fairground.reporting.run_set import with_ensembles_apart
 from fairground.reporting.sentences import Models

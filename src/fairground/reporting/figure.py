@@ -16,9 +16,8 @@ from statistics import fmean
 from fairground import studies
 from fairground.comparison import Interval
 from fairground.records import RunRecord
-from fairground.reporting import Method, RunSet, SectionKey, clean, figures, heading, shorten, unit
+from fairground.reporting import Method, RunSet, SectionKey, clean, figures, heading, series_of, shorten, unit
 from fairground.reporting.drawing import Draw, Size, svg_for_page, write_figure
-from fairground.reporting.figure_colours import series_of
 from fairground.reporting.result_table import PRECISION_AT_1, ResultTable
 from fairground.spec import is_share
 from fairground.spec.study_spec import Kind

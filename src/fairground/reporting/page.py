@@ -14,9 +14,10 @@ from fairground.reporting.embedding_map import maps_of
 from fairground.reporting.figure import FigureInputs, figures_of
 from fairground.reporting.figures.scores_and_ranks import curve_panel, curves_of, score_panel
 from fairground.reporting.headings_and_units import clean, duration, shorten
+from fairground.reporting.methods_and_labels import Method
 from fairground.reporting.page_templates import render, write_page
 from fairground.reporting.result_table import UNFAIR, ResultTable
-from fairground.reporting.run_set import Method, RunSet, SectionKey, collected
+from fairground.reporting.run_set import RunSet, SectionKey, collected
 from fairground.reporting.tables_over_datasets import OverTables, over_tables
 from fairground.spec import InputError, flatten, shared
 

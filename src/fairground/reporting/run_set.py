@@ -1,22 +1,19 @@
-"""The runs of a report: records, folders and searches, divided into sections of a page and into methods with names."""
+"""The runs of a report: records, folders and searches, divided into sections of a page; files that are left out."""
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean, pstdev
 
 import numpy as np
 
 from fairground import papers, reporting, studies
-from fairground.comparison import join_folds, seed_of
-from fairground.records import RunFolder, RunRecord, SplitName, folder_names, grouped, one_of_each_spec
-from fairground.records.arrays import array_names, read_arrays
-from fairground.spec import DamageWarning, DataError, FairgroundError, StudySpec, data_name, differing, flatten
+from fairground.comparison import join_folds
+from fairground.records import RunFolder, RunRecord, array_names, folder_names, grouped, one_of_each_spec, read_arrays
+from fairground.spec import DamageWarning, DataError, FairgroundError, StudySpec, data_name
 
 #: what a section of a page is about: the data set and the protocol
 SectionKey = tuple[str, str]
@@ -125,77 +122,3 @@ def arrays_in(path: Path, names: Sequence[str]) -> tuple[np.ndarray, ...] | None
         leave_out(error)
         return None
     return tuple(arrays[name] for name in names)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Method:
-    """Runs that differ in their seed alone; `differences` set the method apart; as a row of a table it has `cells`."""
-
-    key: str
-    label: str
-    records: tuple[RunRecord, ...]
-    settings: Mapping[str, str]
-    differences: Mapping[str, str]
-    cells: "Mapping[str, reporting.TableCell]" = field(default_factory=dict)
-
-    @cached_property
-    def done(self) -> tuple[RunRecord, ...]:
-        return tuple(record for record in self.records if record.state == "done")
-
-    @cached_property
-    def scored(self) -> list[tuple[str, SplitName]]:
-        """The metrics, each with its split, that any finished run has, in order of appearance."""
-        return list(dict.fromkeys(key for record in self.done for key in record.values))
-
-    @property
-    def n_done(self) -> int:
-        return len(self.done)
-
-    @property
-    def n_runs(self) -> int:
-        return len(self.records)
-
-    @cached_property
-    def best_epochs(self) -> list[int]:
-        """The epochs selected in the method's trained runs; runs averaged over folds may have none."""
-        return [run.best_epoch for run in self.done if run.best_epoch is not None and not run.is_untrained]
-
-    @property
-    def shown_epoch(self) -> str:
-        """The mean and population deviation of the best epochs, as Roth's column Max. Epoch."""
-        epochs = self.best_epochs
-        return f"{fmean(epochs):.1f} ± {pstdev(epochs):.1f}" if len(epochs) > 1 else "".join(map(str, epochs))
-
-    def values(self, metric: str, split: SplitName) -> list[float]:
-        return [value for record in self.done if (value := record.score(metric, split)) is not None]
-
-    def by_seed(self, metric: str, split: SplitName) -> dict[int, float]:
-        """Return the metric of every finished run that has it by seed; runs that share a seed are averaged."""
-        scores = [(seed_of(record), record.score(metric, split)) for record in self.done]
-        found = grouped((seed, value) for seed, value in scores if value is not None)
-        return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
-
-
-def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = None) -> list[Method]:
-    """Group records by method in the order of first appearance; `names` are names by hash."""
-    groups = grouped((record.method, record) for record in records)
-    flat = {key: flatten(group[0].spec) for key, group in groups.items()}
-    varying = differing(flat.values())
-    labels = reporting.labels_of(flat) | {key: name for key, name in (names or {}).items() if key in groups}
-    n_called = Counter(labels.values())
-    return [
-        Method(
-            key=key,
-            # Methods are looked up by name: one that two share gets its hash.
-            label=labels[key] if n_called[labels[key]] == 1 else f"{labels[key]} ({key})",
-            records=tuple(sorted(group, key=lambda record: (seed_of(record), record.name))),
-            settings=flat[key],
-            # A published bug that is switched off is not worth showing.
-            differences={
-                name: value
-                for name in varying
-                if (value := flat[key].get(name)) is not None and not (name.endswith("_bug") and value == "false")
-            },
-        )
-        for key, group in groups.items()
-    ]

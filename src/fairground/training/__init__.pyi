@@ -66,7 +66,6 @@ from fairground.training.assemble import build_network
 from fairground.training.assemble import build_regulariser
 from fairground.training.assemble import build_stepper
 from fairground.training.assemble import content_of_data
-from fairground.training.assemble import fingerprint_of
 from fairground.training.assemble import load_table
 from fairground.training.assemble import profile_of
 from fairground.training.assemble import require_classes
@@ -107,6 +106,7 @@ from fairground.training.doctor import SIGNS
 from fairground.training.doctor import WatchedRun
 from fairground.training.doctor import collapse
 from fairground.training.doctor import dead_proxies
+from fairground.training.doctor import divergence_cause
 from fairground.training.doctor import exploding_norms
 from fairground.training.doctor import hubs
 from fairground.training.doctor import no_active_tuples
@@ -134,10 +134,10 @@ from fairground.training.few_shot import Episode
 from fairground.training.few_shot import FASTER
 from fairground.training.few_shot import STEPS
 from fairground.training.few_shot import few_shot_episodes
-from fairground.training.gallery import N_NEIGHBOURS
-from fairground.training.gallery import N_QUERIES
-from fairground.training.gallery import SIDE
-from fairground.training.gallery import gallery_of
+from fairground.training.gallery_queries import N_NEIGHBOURS
+from fairground.training.gallery_queries import N_QUERIES
+from fairground.training.gallery_queries import SIDE
+from fairground.training.gallery_queries import gallery_of
 from fairground.training.gradient_cache import cached_backward
 from fairground.training.gradient_cache import require_chunks_alone
 from fairground.training.loop import MEASURES
@@ -173,7 +173,6 @@ from fairground.training.stage_cache import folder_of
 from fairground.training.stage_cache import prepare_inputs
 from fairground.training.stage_cache import saved_shape
 from fairground.training.step import Stepper
-from fairground.training.step import divergence_cause
 from fairground.training.sync_batch_norm import SyncBatchNorm
 from fairground.training.sync_batch_norm import convert_batch_norms
 from fairground.training.sync_batch_norm import gather_shares
@@ -299,7 +298,6 @@ __all__ = [
     "exploding_norms",
     "few_shot_episodes",
     "file_digests",
-    "fingerprint_of",
     "fit_head",
     "folded_name",
     "folder_of",

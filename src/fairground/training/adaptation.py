@@ -21,17 +21,9 @@ from fairground.functional import class_scatter, principal_axes, principal_axes_
 from fairground.heads import IdentityHead, PldaHead, WhitenedHead
 from fairground.loading.reading_threads import read_ahead
 from fairground.spec import AdaptationSpec, ComponentSpec, RunSpec, to_plain
-from fairground.training import (
-    PLAIN,
-    CachedViews,
-    EmbeddingModel,
-    SealedRows,
-    StageCache,
-    WeightAverage,
-    n_frozen_stages,
-)
+from fairground.training import PLAIN, CachedViews, EmbeddingModel, SealedRows, WeightAverage, n_frozen_stages
 from fairground.training.assemble import build, build_loader, build_loss, build_stepper, load_table, seeded
-from fairground.training.stage_cache import describe, folder_of
+from fairground.training.stage_cache import StageCache, describe, folder_of
 from fairground.trunks.features import FeaturesTrunk
 
 #: images read and embedded at once, on a CPU and on an accelerator: few enough that a time limit is kept

@@ -3,7 +3,6 @@
 Everything a user can get wrong is refused here or before, so that nothing starts that cannot finish.
 """
 
-import hashlib
 import inspect
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,8 +16,8 @@ from torch import nn
 
 from fairground import contracts, evaluation, training
 from fairground.contracts import Dataset, Images, ImageTable, Loss, Miner, SplitRows, Transform
-from fairground.evaluation.embed import embed_blocks
-from fairground.records import Content, ImagesPrepared, KnownBug, Listener, PretrainedWeights, content_of
+from fairground.records import ImagesPrepared, KnownBug, Listener, PretrainedWeights
+from fairground.records.changed_code_and_data import Content, content_of, fingerprint_of
 from fairground.retrieval import Poincare
 from fairground.spec import OBJECTS, DataError, InputError, Purpose, canonical_json, child_seed, find, nearest, require
 from fairground.spec.run_spec import ROOM_OF, ComponentSpec, RunSpec, TrainingSpec
@@ -358,7 +357,7 @@ def start_head(parts: Assembled) -> None:
     head, rows = parts.model.head, parts.split.train
     if not head.needs_features:
         return
-    blocks = embed_blocks(parts.model.trunk, parts.table.images, rows, parts.transform, device=parts.device)
+    blocks = evaluation.embed_blocks(parts.model.trunk, parts.table.images, rows, parts.transform, device=parts.device)
     if head.needs_labels:
         head.fit_classes(blocks, torch.from_numpy(parts.table.labels[rows]))
     else:
@@ -453,11 +452,3 @@ def content_of_data(spec: RunSpec) -> Content:
 def _data_content(fingerprint: str, split: SplitRows) -> Content:
     rows = fingerprint_of("split", split.train, split.validation, split.test)
     return {"data fingerprint": fingerprint, "split fingerprint": rows}
-
-
-def fingerprint_of(*things: object) -> str:
-    digest = hashlib.sha256()
-    for thing in things:
-        digest.update(thing.tobytes() if isinstance(thing, np.ndarray) else repr(thing).encode())
-        digest.update(b"|")
-    return digest.hexdigest()[:16]

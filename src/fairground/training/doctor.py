@@ -378,3 +378,11 @@ class Doctor:
         names = ("exp_avg_sq", "square_avg", "momentum_buffer")
         trace = next((memory[name] for name in names if isinstance(memory.get(name), torch.Tensor)), None)
         return 0 if trace is None or is_decayed else int((trace == 0).all(-1).sum())
+
+
+def divergence_cause(embeddings: torch.Tensor, number: float) -> str:
+    """Say whether the network or the loss is the cause, because that decides the remedy."""
+    if not bool(torch.isfinite(embeddings).all()):
+        return f"the loss is {number}: the network's output is not finite; the learning rate is probably too high"
+    finite = f"although the embeddings are finite (largest norm {float(embeddings.norm(dim=1).max()):.3g})"
+    return f"the loss is {number} {finite}: a scale, margin or temperature of the loss is probably too extreme"

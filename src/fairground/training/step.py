@@ -56,7 +56,7 @@ class Stepper:
         # All that is asked of the device after a step, in one answer: it is waited for.
         number, *self.values[:] = torch.stack([agreed, *self.losses]).tolist()
         if not math.isfinite(number):
-            raise DivergedError(divergence_cause(embeddings.detach(), number))
+            raise DivergedError(training.divergence_cause(embeddings.detach(), number))
         if self.clip_norm:
             self.scaler.unscale_(self.optimiser)
             weights = [weight for group in self.optimiser.param_groups for weight in group["params"]]
@@ -89,11 +89,3 @@ class Stepper:
         self.sizes.append(None if tuples is None else tuples.size)
         self.losses.append(value.detach())
         return value
-
-
-def divergence_cause(embeddings: torch.Tensor, number: float) -> str:
-    """Say whether the network or the loss is the cause, because that decides the remedy."""
-    if not bool(torch.isfinite(embeddings).all()):
-        return f"the loss is {number}: the network's output is not finite; the learning rate is probably too high"
-    finite = f"although the embeddings are finite (largest norm {float(embeddings.norm(dim=1).max()):.3g})"
-    return f"the loss is {number} {finite}: a scale, margin or temperature of the loss is probably too extreme"

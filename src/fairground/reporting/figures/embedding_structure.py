@@ -14,17 +14,14 @@ from collections.abc import Collection
 
 import numpy as np
 
-from fairground.comparison import LEVEL, Interval, correlation_interval, seed_of
+from fairground.comparison import LEVEL, Interval, correlation_interval
 from fairground.records import grouped
-from fairground.reporting import Method, arrays_in, factor_of, heading, join_names, series_of, side_of, signed
-from fairground.reporting.drawing import Line, Panel, Points, panels, points_by_class
-from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count
-from fairground.reporting.figure_colours import DASHED, DOTTED, SOLID, Series
-from fairground.reporting.figures.effects_of_settings import mean_change
+from fairground.reporting import DASHED, SOLID, Method, Series, arrays_in, heading, join_names, series_of, side_of
+from fairground.reporting.drawing import Line, Panel, Points, panels
+from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, factor_of, signed
 from fairground.reporting.figures.regularisation import MIXED, SWITCHED, also_apart, change_of, with_bases
 
 PAGE_ORDER = {
-    "toy_lines": 6,
     "structure": 50,
     "structure_curves": 52,
     "spectra": 70,
@@ -248,62 +245,4 @@ def densities(inputs: FigureInputs) -> ReportFigure | None:
         f"{count(len(drawn), 'method')}, one run each. Less overlap means better separated classes.",
         draw=panels([panel._replace(x_range=(0, end)) for panel in drawn], keys=keys.items(), kind="bar"),
         height=2.5 * -(-len(drawn) // 2) + 0.4,
-    )
-
-
-def toy_lines(inputs: FigureInputs) -> ReportFigure | None:
-    """Where a toy network puts its lines on the circle, and how even its singular values are."""
-    circles: list[Panel] = []
-    shares: dict[str, dict[int, float]] = {}
-    ranges: dict[str, str] = {}
-    for method in inputs.table.methods if inputs.key[0] == "toy_lines" else ():
-        found = {
-            seed_of(run): share for run in method.done if (share := run.score("largest_share", "train")) is not None
-        }
-        folder = inputs.runs.folders.get(method.done[0].name) if method.done else None
-        learned = None if folder is None else arrays_in(folder.analyses, ["spectrum/points", "spectrum/classes"])
-        unseen = None if folder is None else arrays_in(folder.embeddings, ["embeddings", "labels"])
-        if not found or learned is None or unseen is None or learned[0].shape[1] != 2 or unseen[0].shape[1] != 2:
-            continue
-        shares[method.label] = found
-        angle = np.linspace(0, 2 * np.pi, 200)
-        items: list[Line | Points] = [Line(x=np.cos(angle).tolist(), y=np.sin(angle).tolist(), series="rule", width=1)]
-        # Test points are on a wider circle, or they would be behind the training points.
-        for (points, classes), sign, radius in ((learned, "o", 1.0), (unseen, "X", 1.25)):
-            unit = radius * points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1e-12)
-            items += points_by_class(unit, classes, sign=sign, size=4.5)
-        reach = f"{min(found.values()):.2f} to {max(found.values()):.2f}"
-        ranges[method.label] = reach
-        circles.append(Panel(items=items, title=method.label, x=f"larger singular value {reach}", is_map=True))
-    if not shares:
-        return None
-    from fairground.datasets.toy_lines import LINES
-
-    both = zip(LINES[inputs.table.methods[0].settings["data.lines"]], (SOLID, DOTTED), strict=True)
-    drawn = [
-        Line(x=(x, to_x), y=(y, to_y), series=series, dash=dash, width=3)
-        for lines, dash in both
-        for series, (x, y, to_x, to_y) in enumerate(lines)
-    ]
-    data = Panel(items=drawn, title="the lines (test: dotted)", is_map=True)
-    (first, base), *others = shares.items()
-    apart = {label: [some[seed] - base[seed] for seed in some if seed in base] for label, some in others}
-    changes = {label: mean_change(some, n_claims=len(others)) for label, some in apart.items() if some}
-    sides = grouped((side_of(change), f"{label} ({signed(change)})") for label, change in changes.items())
-    told = [f"{side} with {', '.join(labels)}" for side, labels in sides.items()]
-    recalls = {method.label: inputs.scores(method, inputs.habitual) for method in inputs.table.methods}
-    return ReportFigure(
-        title="Lines on the circle",
-        sentence=f"Embeddings of the first seed of {count(len(shares), 'variant')}: training lines as dots, test lines "
-        "as crosses further out; and the larger singular value's share over all seeds, 0.5 being even. Changes are "
-        "paired by seed; their intervals hold at once at 95 %. As in figures 6 and 11 of Roth et al., 2020.",
-        draw=panels([data, *circles], columns=3),
-        height=3.2 * -(-(len(circles) + 1) // 3),
-        columns=("variant", "larger singular value's share", f"test {axis_of(inputs.habitual)}", "seeds"),
-        rows=[
-            (label, ranges[label], f"{min(recalls[label]):.1f} to {max(recalls[label]):.1f}", len(some))
-            for label, some in shares.items()
-        ],
-        answer=f"The larger singular value has a share of {ranges[first]} with {first}, 0.5 being even; it is "
-        f"{'; '.join(told)}.",
     )

@@ -23,13 +23,11 @@ import numpy as np
 
 from fairground.comparison import LEVEL, Interval
 from fairground.papers import CLASSICS, claimed_gain, claims_on, published_rows, published_years
-from fairground.reporting import axis_of, count, factor_of, heading, side_of, signed
+from fairground.reporting import DASHED, PRECISION_AT_1, UNFAIR, ResultTable, Series, heading
 from fairground.reporting.drawing import Bar, Line, Names, Panel, Points, panels
-from fairground.reporting.figure import FigureInputs, ReportFigure
-from fairground.reporting.figure_colours import DASHED, Series
+from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, factor_of, side_of, signed
 from fairground.reporting.figures.effects_of_settings import mean_change
 from fairground.reporting.figures.regularisation import change_of
-from fairground.reporting.result_table import PRECISION_AT_1, UNFAIR, ResultTable
 from fairground.spec import reference_of
 
 PAGE_ORDER = {"over_time": 90, "average_improvement": 94}

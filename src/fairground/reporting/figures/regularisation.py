@@ -10,10 +10,9 @@ from statistics import fmean, stdev
 
 from fairground.comparison import join_words
 from fairground.records import grouped
-from fairground.reporting import Method, axis_of, count, heading, join_names, side_of, signed
+from fairground.reporting import DASHED, SOLID, Method, Series, axis_of, count, heading, join_names, series_of
 from fairground.reporting.drawing import Bar, Line, Panel, Points, panels
-from fairground.reporting.figure import FigureInputs, ReportFigure
-from fairground.reporting.figure_colours import DASHED, SOLID, Series, series_of
+from fairground.reporting.figure import FigureInputs, ReportFigure, side_of, signed
 from fairground.reporting.figures.effects_of_settings import change_between, mean_change
 from fairground.spec import differing
 

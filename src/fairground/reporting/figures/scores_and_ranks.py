@@ -11,9 +11,8 @@ import numpy as np
 from fairground.comparison import Interval, OverDatasets, fold_groups, seed_of, t_interval
 from fairground.files import read_with_digest
 from fairground.records import grouped
-from fairground.reporting import FigureInputs, ReportFigure, ResultTable, axis_of, count, factor_of, heading
-from fairground.reporting.drawing import Bar, Line, Panel, Points, panels
-from fairground.reporting.figure_colours import SOLID, series_of
+from fairground.reporting import SOLID, Bar, Line, Panel, Points, ResultTable, heading, panels, series_of
+from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, factor_of
 from fairground.reporting.headings_and_units import clean, duration, show_interval, size
 
 if TYPE_CHECKING:

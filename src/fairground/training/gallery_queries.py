@@ -1,4 +1,4 @@
-"""The pictures of a run: which queries are shown, with their nearest neighbours."""
+"""Which queries the gallery of a run shows, with their nearest neighbours."""
 
 import numpy as np
 

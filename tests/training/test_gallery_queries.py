@@ -5,7 +5,7 @@ import pytest
 
 from fairground.contracts.dataset import ImageTable
 from fairground.loading.image_dataset import ImagesInMemory
-from fairground.training.gallery import gallery_of
+from fairground.training.gallery_queries import gallery_of
 
 N = 12
 

@@ -1,4 +1,5 @@
-"""What each metric says about toy spaces, which metrics agree, and how smoothly they move during training.
+"""Toy data: what each metric says about toy spaces, and lines on the circle. Which metrics agree, and how smoothly they
+move during training.
 
 Formula
     correlations     Pearson's r over runs; undefined for a metric that is the same in all runs
@@ -9,7 +10,7 @@ Formula
 Paper
     Musgrave, Belongie and Lim, "A Metric Learning Reality Check", ECCV 2020, figure 1 (three toy spaces) and section
     3.2 (autocorrelation: 0.73 for Recall@1 and 0.81 for MAP@R over their experiments).
-    Roth et al., "Revisiting training strategies", ICML 2020, figure 4 (correlations).
+    Roth et al., "Revisiting training strategies", ICML 2020, figures 4 (correlations), 6 and 11 (lines on the circle).
 """
 
 import math
@@ -19,16 +20,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairground.comparison import correlation_interval, join_words
+from fairground.comparison import correlation_interval, join_words, seed_of
 from fairground.records import grouped
-from fairground.reporting import UNFAIR, FigureInputs, ReportFigure, arrays_in, count, heading, shorten, signed
-from fairground.reporting.drawing import Bar, Panel, Points, panels, points_by_class
-from fairground.reporting.figure_colours import Palette
+from fairground.reporting import DOTTED, SOLID, UNFAIR, Palette, arrays_in, heading, shorten
+from fairground.reporting.drawing import Bar, Line, Panel, Points, panels, points_by_class
+from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, side_of, signed
+from fairground.reporting.figures.effects_of_settings import mean_change
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PAGE_ORDER = {"toy_spaces": 5, "correlations": 40, "autocorrelation": 85}
+PAGE_ORDER = {"toy_spaces": 5, "toy_lines": 6, "correlations": 40, "autocorrelation": 85}
 #: a correlation of fewer runs is mostly chance
 LEAST_RUNS = 5
 LEAST_EPOCHS = 4
@@ -74,6 +76,64 @@ def toy_spaces(inputs: FigureInputs) -> ReportFigure | None:
         rows=[(label, *(f"{value:z.1f}" for value in scores.values())) for scores, label, _ in found],
         answer=f"{join_words(alike) if alike else 'No metric'} {'is' if len(alike) < 2 else 'are'} the same in all "
         f"{len(found)} spaces to within {count(ALIKE, 'point')}; these differ: {'; '.join(apart) or 'none'}.",
+    )
+
+
+def toy_lines(inputs: FigureInputs) -> ReportFigure | None:
+    """Where a toy network puts its lines on the circle, and how even its singular values are."""
+    circles: list[Panel] = []
+    shares: dict[str, dict[int, float]] = {}
+    ranges: dict[str, str] = {}
+    for method in inputs.table.methods if inputs.key[0] == "toy_lines" else ():
+        found = {
+            seed_of(run): share for run in method.done if (share := run.score("largest_share", "train")) is not None
+        }
+        folder = inputs.runs.folders.get(method.done[0].name) if method.done else None
+        learned = None if folder is None else arrays_in(folder.analyses, ["spectrum/points", "spectrum/classes"])
+        unseen = None if folder is None else arrays_in(folder.embeddings, ["embeddings", "labels"])
+        if not found or learned is None or unseen is None or learned[0].shape[1] != 2 or unseen[0].shape[1] != 2:
+            continue
+        shares[method.label] = found
+        angle = np.linspace(0, 2 * np.pi, 200)
+        items: list[Line | Points] = [Line(x=np.cos(angle).tolist(), y=np.sin(angle).tolist(), series="rule", width=1)]
+        # Test points are on a wider circle, or they would be behind the training points.
+        for (points, classes), sign, radius in ((learned, "o", 1.0), (unseen, "X", 1.25)):
+            unit = radius * points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1e-12)
+            items += points_by_class(unit, classes, sign=sign, size=4.5)
+        reach = f"{min(found.values()):.2f} to {max(found.values()):.2f}"
+        ranges[method.label] = reach
+        circles.append(Panel(items=items, title=method.label, x=f"larger singular value {reach}", is_map=True))
+    if not shares:
+        return None
+    from fairground.datasets.toy_lines import LINES
+
+    both = zip(LINES[inputs.table.methods[0].settings["data.lines"]], (SOLID, DOTTED), strict=True)
+    drawn = [
+        Line(x=(x, to_x), y=(y, to_y), series=series, dash=dash, width=3)
+        for lines, dash in both
+        for series, (x, y, to_x, to_y) in enumerate(lines)
+    ]
+    data = Panel(items=drawn, title="the lines (test: dotted)", is_map=True)
+    (first, base), *others = shares.items()
+    apart = {label: [some[seed] - base[seed] for seed in some if seed in base] for label, some in others}
+    changes = {label: mean_change(some, n_claims=len(others)) for label, some in apart.items() if some}
+    sides = grouped((side_of(change), f"{label} ({signed(change)})") for label, change in changes.items())
+    told = [f"{side} with {', '.join(labels)}" for side, labels in sides.items()]
+    recalls = {method.label: inputs.scores(method, inputs.habitual) for method in inputs.table.methods}
+    return ReportFigure(
+        title="Lines on the circle",
+        sentence=f"Embeddings of the first seed of {count(len(shares), 'variant')}: training lines as dots, test lines "
+        "as crosses further out; and the larger singular value's share over all seeds, 0.5 being even. Changes are "
+        "paired by seed; their intervals hold at once at 95 %. As in figures 6 and 11 of Roth et al., 2020.",
+        draw=panels([data, *circles], columns=3),
+        height=3.2 * -(-(len(circles) + 1) // 3),
+        columns=("variant", "larger singular value's share", f"test {axis_of(inputs.habitual)}", "seeds"),
+        rows=[
+            (label, ranges[label], f"{min(recalls[label]):.1f} to {max(recalls[label]):.1f}", len(some))
+            for label, some in shares.items()
+        ],
+        answer=f"The larger singular value has a share of {ranges[first]} with {first}, 0.5 being even; it is "
+        f"{'; '.join(told)}.",
     )
 
 
