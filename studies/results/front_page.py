@@ -49,7 +49,7 @@ HEAD = """# What heads on frozen features and small networks say about deep metr
 Two papers of 2020 said that deep metric learning had not moved: Musgrave, Belongie and Lim (*A Metric Learning
 Reality Check*, ECCV) and Roth et al. (*Revisiting Training Strategies and Generalization Performance in Deep Metric
 Learning*, ICML). Their claims, and some of the field since, are tested here on real data with `fairground`: equal
-searches, fresh seeds, validation classes that select, test classes that do not.
+searches or none, fresh seeds, validation classes that select, test classes that do not.
 """
 RULE = """\
 A difference *matters* if it is more than a tenth of what the best method gains over the untrained network on that
