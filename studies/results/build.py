@@ -38,9 +38,10 @@ def pages_of(records: Path) -> list[Page]:
     field, tuned = _runs(records, c01_saturation.STUDIES), _runs(records, c17_finetuning.STUDIES)
     longer, halves = _runs(records, c18_epochs.STUDIES), _runs(records, c20_splits.STUDIES)
     bare, sets = _runs(records, c11_untrained.STUDIES), _runs(records, c25_sets.STUDIES)
+    defaults = {name: one.scores for name, one in c25_sets.finished(sets, halves).items()}
     settings, matters = _runs(records, c14_tuning.STUDIES), what_matters(field, DATA, "recall@1")
     found = (
-        c01_saturation.page(field, halves, bare),
+        c01_saturation.page(field, defaults, bare),
         c02_structure.page(field, _runs(records, c02_structure.STUDIES), matters),
         c04_samplers.page(_runs(records, c04_samplers.STUDIES), matters),
         c05_factors.page(_runs(records, c05_factors.STUDIES), matters),
@@ -52,7 +53,7 @@ def pages_of(records: Path) -> list[Page]:
         c11_untrained.page(bare, field),
         c12_selection_on_test.page(longer, matters),
         c13_single_seeds.page(field),
-        c14_tuning.page(settings, field),
+        c14_tuning.page(settings, field, defaults),
         c15_transfer.page(field),
         c16_search.page(_runs(records, c16_search.STUDIES), field),
         c17_finetuning.page(tuned, field),

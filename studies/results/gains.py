@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from studies.results.page import RANKED, SHORT, Picture
 from studies.results.records import ExportedRun
-from studies.results.select import by_data, finals_by_data, means, untrained, values
+from studies.results.select import Table, by_data, finals_by_data, means, untrained, values
 
 from fairground.reporting.drawing import Draw, Palette, colour_of, plain_axes, sign_of
 
@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 METRIC = "map@r"
-DEFAULT = ", default"
 RAW = "raw features, no head"
 
 
 def gains_picture(
-    field: Sequence[ExportedRun], halves: Sequence[ExportedRun], whole: Mapping[str, Mapping[str, float]]
+    field: Sequence[ExportedRun], at_defaults: Mapping[str, Table], whole: Mapping[str, Mapping[str, float]]
 ) -> Picture:
-    """Return the picture of C1's searched losses and of raw features, joined with defaults (C20's standard split)."""
+    """Return the picture of C1's searched losses and of raw features, joined with the defaults of C25."""
     found = {data: means(values(some, METRIC)) for data, some in finals_by_data(field, RANKED).items()}
     starts = {data: untrained(by_data(field, RANKED)[data], METRIC) or 0.0 for data in found}
     best = {data: max(one.values()) - starts[data] for data, one in found.items()}
@@ -36,20 +35,14 @@ def gains_picture(
     searched = {data: scaled(data, one) for data, one in found.items()}
     for data in searched.keys() & whole.keys():
         searched[data] |= scaled(data, {RAW: whole[data][METRIC]})
-    standard = [run for run in halves if run.is_final and run.data == "standard" and run.method.endswith(DEFAULT)]
-    defaults = {}
-    for data in searched:
-        of_set = [run for run in standard if run.study.endswith(f"_{data}")]
-        if of_set:
-            at_defaults = means(values(of_set, METRIC))
-            defaults[data] = scaled(data, {name.removesuffix(DEFAULT): score for name, score in at_defaults.items()})
+    defaults = {data: scaled(data, means(at_defaults[data])) for data in searched if data in at_defaults}
     joined = " and ".join(SHORT[data] for data in defaults)
     return Picture(
         name="c01_gains",
         caption=(
             "What each loss gains in test MAP@R over the untrained network, in per cent of what the best loss gains on "
             "that data, after equal short searches (filled)"
-            + (f" and at its defaults (hollow, {joined} alone), joined by a line." if joined else ".")
+            + (f" and at its defaults (hollow, {joined}), joined by a line." if joined else ".")
         ),
         draw=_draw(searched, defaults),
         size=(6.4, 6.4),

@@ -1,6 +1,7 @@
 """C1: how far the losses of both papers are apart after the same search for each."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 from studies.results.arithmetic import Spread, at_once, median_gap, rank_correlation, spread_of
@@ -24,6 +25,7 @@ from studies.results.page import (
 from studies.results.records import ExportedRun
 from studies.results.saturation import gap_in_words, saturation_of
 from studies.results.select import (
+    Table,
     by_data,
     finals_by_data,
     means,
@@ -45,11 +47,13 @@ NAMES = {METRIC: "MAP@R", "recall@1": "Recall@1"}
 
 
 def page(
-    runs: Sequence[ExportedRun], halves: Sequence[ExportedRun] = (), raw: Sequence[ExportedRun] = ()
+    runs: Sequence[ExportedRun],
+    at_defaults: Mapping[str, Table] = MappingProxyType({}),
+    raw: Sequence[ExportedRun] = (),
 ) -> Page | None:
     """Return the page of the runs of `STUDIES`.
 
-    Runs of C20 have the same losses at their defaults, measurements of C11 the raw features.
+    Tables of C25 have the same losses at their defaults, measurements of C11 the raw features.
     """
     found = finals_by_data(runs, RANKED)
     if not found:
@@ -90,7 +94,7 @@ def page(
             ),
         ],
         pictures=[
-            gains_picture(runs, halves, whole),
+            gains_picture(runs, at_defaults, whole),
             Picture(
                 name="c01_methods",
                 caption=(
