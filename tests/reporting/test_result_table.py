@@ -9,7 +9,7 @@ from fairground.records.record import EpochRow, RunRecord, Score
 from fairground.reporting import ResultTable, caption, headline_of
 from fairground.reporting import table_formats as formats
 from fairground.reporting.methods_and_labels import methods_of
-from fairground.spec.run_and_method_names import flatten
+from fairground.spec import flatten
 from tests.records.factory import changed, make_record, make_spec
 from tests.reporting.fixtures import HOSTILE, make_study
 

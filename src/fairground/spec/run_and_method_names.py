@@ -1,9 +1,9 @@
-"""What a spec is called: the hash of its canonical JSON, every default spelt out; and its settings in a flat list."""
+"""What a spec is called: the hash of its canonical JSON, every default spelt out; and the names of methods and data."""
 
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -45,20 +45,6 @@ def method_of(spec: RunSpec) -> str:
     return hash_of(to_plain(spec) | {"seed": 0})
 
 
-def flatten(spec: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Return a spec as dotted settings without the seed: `loss` is the loss' name, `loss.margin` a setting of it."""
-    found: dict[str, str] = {}
-    for key, value in spec.items():
-        if prefix == "" and key == "seed":
-            continue
-        dotted = prefix if key == "name" and prefix else f"{prefix}.{key}".removeprefix(".")
-        if isinstance(value, Mapping):
-            found |= flatten(value, dotted)
-        else:
-            found[dotted] = _text(value)
-    return found
-
-
 def text_without_seed(spec: Mapping[str, Any]) -> bytes:
     """Return the same bytes for specs that differ in the seed alone."""
     return canonical_json({key: value for key, value in spec.items() if key != "seed"}).encode()
@@ -67,19 +53,6 @@ def text_without_seed(spec: Mapping[str, Any]) -> bytes:
 def without_fold(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return a spec without the fold of its split: what the fold models of one repeat share."""
     return {**spec, "split": {key: value for key, value in (spec.get("split") or {}).items() if key != "fold"}}
-
-
-def differing(flat: Iterable[Mapping[str, str]]) -> list[str]:
-    """Return the settings that are not the same everywhere, in the order of their first appearance."""
-    specs = list(flat)
-    keys = dict.fromkeys(key for spec in specs for key in spec)
-    return [key for key in keys if len({spec.get(key) for spec in specs}) > 1]
-
-
-def shared(flat: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    specs = list(flat)
-    apart = set(differing(specs))
-    return {key: value for key, value in (specs[0] if specs else {}).items() if key not in apart}
 
 
 def method_name(spec: Mapping[str, Any]) -> str:
@@ -117,13 +90,3 @@ def _plain(value: object) -> Value:
         return [_plain(item) for item in value]
     assert value is None or isinstance(value, str | int | float | bool), f"{value!r} is not plain data"
     return value
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(_text(item) for item in value)
-    return value if isinstance(value, str) else canonical_json({"": value})[4:-1]

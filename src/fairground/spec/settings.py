@@ -1,4 +1,4 @@
-"""Settings: plain typed values by dotted name, the `key=value` text people write, and the check against a type hint."""
+"""Settings by dotted name: plain typed values, their `key=value` text, the check against type hints, which differ."""
 
 import json
 import tomllib
@@ -129,3 +129,42 @@ def _wanted(hint: Any) -> str:
     if get_origin(hint) in (tuple, list, Sequence):
         return 'a list such as ["a", "b"]' if get_args(hint)[0] in (str, Any) else "a list such as [1, 2]"
     return _WANTED.get(hint) or str(hint).replace("typing.", "").replace("collections.abc.", "")
+
+
+def flatten(spec: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """Return a spec as dotted settings without the seed: `loss` is the loss' name, `loss.margin` a setting of it."""
+    found: dict[str, str] = {}
+    for key, value in spec.items():
+        if prefix == "" and key == "seed":
+            continue
+        dotted = prefix if key == "name" and prefix else f"{prefix}.{key}".removeprefix(".")
+        if isinstance(value, Mapping):
+            found |= flatten(value, dotted)
+        else:
+            found[dotted] = _text(value)
+    return found
+
+
+def differing(flat: Iterable[Mapping[str, str]]) -> list[str]:
+    """Return the settings that are not the same everywhere, in the order of their first appearance."""
+    specs = list(flat)
+    keys = dict.fromkeys(key for spec in specs for key in spec)
+    return [key for key in keys if len({spec.get(key) for spec in specs}) > 1]
+
+
+def shared(flat: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    specs = list(flat)
+    apart = set(differing(specs))
+    return {key: value for key, value in (specs[0] if specs else {}).items() if key not in apart}
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(_text(item) for item in value)
+    return (
+        value if isinstance(value, str) else json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    )
