@@ -112,7 +112,7 @@ def main() -> None:
     # Looking for garbage among all that torch and numba hold takes longer than many commands do.
     atexit.register(gc.freeze)
     if sys.argv[1:2] in (["compare"], ["report"]):  # which hold thousands of records, and none of them is garbage
-        gc.set_threshold(200_000)
+        gc.set_threshold(2_000_000)
     try:
         app()
     except FairgroundError as error:

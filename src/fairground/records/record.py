@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from fairground import spec as specs
 from fairground.files import parse_json, read_with_digest
-from fairground.spec import StoreError, canonical_json, declared_metric, text_without_seed, to_plain
+from fairground.spec import StoreError, canonical_json, declared_metric, to_plain
 
 RECORD_VERSION = 4
 State = Literal["done", "diverged", "failed"]
@@ -167,9 +168,9 @@ class RunRecord:
         return {(score.metric, score.split): score.value for score in self.scores}
 
     @cached_property
-    def text_without_seed(self) -> bytes:
-        """The spec without its seed as bytes: equal for all repeats of a method, and quick to compare."""
-        return text_without_seed(self.spec)
+    def text_without_seed(self) -> str:
+        """The spec without its seed as a text: equal for all repeats of a method, and quick to compare."""
+        return repr({**self.spec, "seed": None})
 
     def higher_is_better(self, metric: str) -> bool | None:
         """Return the direction of a metric: from the run's scores, else from the metric's declaration."""
@@ -251,7 +252,7 @@ def one_of_each_spec(records: Iterable[RunRecord]) -> list[RunRecord]:
 
 def grouped(pairs: Iterable[tuple[_Key, _Item]]) -> dict[_Key, list[_Item]]:
     """Return the items of every key, in the order of first appearance."""
-    found: dict[_Key, list[_Item]] = {}
+    found: defaultdict[_Key, list[_Item]] = defaultdict(list)
     for key, item in pairs:
-        found.setdefault(key, []).append(item)
-    return found
+        found[key].append(item)
+    return dict(found)

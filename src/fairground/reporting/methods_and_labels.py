@@ -31,6 +31,10 @@ class Method:
         return tuple(record for record in self.records if record.state == "done")
 
     @cached_property
+    def seeds(self) -> list[int]:
+        return list(map(seed_of, self.done))
+
+    @cached_property
     def scored(self) -> list[tuple[str, SplitName]]:
         """The metrics, each with its split, that any finished run has, in order of appearance."""
         return list(dict.fromkeys(key for record in self.done for key in record.values))
@@ -55,13 +59,13 @@ class Method:
         return f"{fmean(epochs):.1f} ± {pstdev(epochs):.1f}" if len(epochs) > 1 else "".join(map(str, epochs))
 
     def values(self, metric: str, split: SplitName) -> list[float]:
-        return [value for record in self.done if (value := record.score(metric, split)) is not None]
+        return [value for record in self.done if (value := record.values.get((metric, split))) is not None]
 
     def by_seed(self, metric: str, split: SplitName) -> dict[int, float]:
         """Return the metric of every finished run that has it by seed; runs that share a seed are averaged."""
-        scores = [(seed_of(record), record.score(metric, split)) for record in self.done]
+        scores = zip(self.seeds, [record.values.get((metric, split)) for record in self.done], strict=True)
         found = grouped((seed, value) for seed, value in scores if value is not None)
-        return {seed: sum(some) / len(some) for seed, some in sorted(found.items())}
+        return {seed: sum(some) / len(some) for seed, some in found.items()}
 
 
 def methods_of(records: Iterable[RunRecord], names: Mapping[str, str] | None = None) -> list[Method]:

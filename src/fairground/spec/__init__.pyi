@@ -105,7 +105,6 @@ from fairground.spec.run_and_method_names import hash_of
 from fairground.spec.run_and_method_names import method_name
 from fairground.spec.run_and_method_names import method_of
 from fairground.spec.run_and_method_names import name_of
-from fairground.spec.run_and_method_names import text_without_seed
 from fairground.spec.run_and_method_names import to_plain
 from fairground.spec.run_and_method_names import without_fold
 from fairground.spec.run_spec import ComponentSpec
@@ -318,7 +317,6 @@ __all__ = [
     "study_names",
     "sweep",
     "text_of_preset",
-    "text_without_seed",
     "to_plain",
     "value_at",
     "without_fold",

@@ -45,11 +45,6 @@ def method_of(spec: RunSpec) -> str:
     return hash_of(to_plain(spec) | {"seed": 0})
 
 
-def text_without_seed(spec: Mapping[str, Any]) -> bytes:
-    """Return the same bytes for specs that differ in the seed alone."""
-    return canonical_json({key: value for key, value in spec.items() if key != "seed"}).encode()
-
-
 def without_fold(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return a spec without the fold of its split: what the fold models of one repeat share."""
     return {**spec, "split": {key: value for key, value in (spec.get("split") or {}).items() if key != "fold"}}

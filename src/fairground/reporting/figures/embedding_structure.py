@@ -95,16 +95,18 @@ def structure(inputs: FigureInputs) -> ReportFigure | None:
 def structure_curves(inputs: FigureInputs) -> ReportFigure | None:
     """The same measures after each epoch that was analysed, mean over seeds."""
     drawn, rows = [], []
+    analysed = {
+        method.label: [row for run in method.done for row in run.epochs if row.train] for method in inputs.methods
+    }
     for measure, title in MEASURES.items():
         lines = []
-        for method in reversed(inputs.methods):  # the best on top
-            analysed = (row for run in method.done for row in run.epochs if measure in row.train)
-            at = grouped((row.epoch, row.train[measure]) for row in analysed)
+        for label, found in reversed(analysed.items()):  # the best on top
+            at = grouped((row.epoch, row.train[measure]) for row in found if measure in row.train)
             if len(at) > 1:
                 epochs, values = zip(*sorted(at.items()), strict=True)
                 means = [sum(some) / len(some) for some in values]
-                lines.append(Line(x=epochs, y=means, series=inputs.series[method.label], width=1.8))
-                rows.append((method.label, title, means[0], means[-1], epochs[-1]))
+                lines.append(Line(x=epochs, y=means, series=inputs.series[label], width=1.8))
+                rows.append((label, title, means[0], means[-1], epochs[-1]))
         if lines:
             drawn.append(Panel(items=lines, title=title, x="epoch", has_whole_x=True))
     if not drawn:

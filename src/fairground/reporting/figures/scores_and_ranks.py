@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +13,6 @@ from fairground.records import grouped
 from fairground.reporting import SOLID, Bar, Line, Panel, Points, ResultTable, heading, panels, series_of
 from fairground.reporting.figure import FigureInputs, ReportFigure, axis_of, count, factor_of
 from fairground.reporting.headings_and_units import clean, duration, show_interval, size
-
-if TYPE_CHECKING:
-    pass
 
 PAGE_ORDER = {"scores": 0, "learning_curves": 1, "score_against_shots": 12, "cost": 110}
 #: of an episode: the scores of its images by the head of the run, and by the head trained on the images shown

@@ -14,7 +14,7 @@ Paper
 """
 
 import math
-from operator import mul
+from collections.abc import Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -188,21 +188,21 @@ def correlations(inputs: FigureInputs) -> ReportFigure | None:
     )
 
 
-def lag_one(scores: list[float]) -> float | None:
-    """Return the autocorrelation of scores; None where they are too few or constant."""
-    if len(scores) < LEAST_EPOCHS or min(scores) == max(scores):
-        return None
-    mean = fmean(scores)
-    apart = [score - mean for score in scores]
-    return math.fsum(map(mul, apart, apart[1:])) / math.fsum(map(mul, apart, apart))
+def lag_one(scores: Sequence[Sequence[Sequence[float]]]) -> np.ndarray:
+    """Return the autocorrelations of scores, (runs, epochs, metrics); NaN where they are constant."""
+    x = np.array(scores)
+    apart = x - x.mean(axis=1, keepdims=True)
+    r = (apart[:, :-1] * apart[:, 1:]).sum(axis=1) / np.maximum((apart**2).sum(axis=1), 1e-300)
+    return np.where(x.min(axis=1) == x.max(axis=1), np.nan, r)
 
 
 def autocorrelation(inputs: FigureInputs) -> ReportFigure | None:
-    found = []
-    for run in (run for run in inputs.folds if run.state == "done"):
-        scored = [row.validation for row in run.epochs if row.epoch > 0 and row.validation]
-        found += [(metric, lag_one([row[metric] for row in scored])) for metric in (scored[0] if scored else ())]
-    by_metric = grouped((metric, r) for metric, r in found if r is not None)
+    done = (run for run in inputs.folds if run.state == "done")
+    scored = ([row.validation for row in run.epochs if row.epoch > 0 and row.validation] for run in done)
+    long = ((tuple(rows[0]), rows) for rows in scored if len(rows) >= LEAST_EPOCHS)
+    tables = grouped(((names, len(rows)), [[row[name] for name in names] for row in rows]) for names, rows in long)
+    found = ((names[i], r) for (names, _), runs in tables.items() for row in lag_one(runs) for i, r in enumerate(row))
+    by_metric = grouped((metric, float(r)) for metric, r in found if not math.isnan(r))
     most = max(map(len, by_metric.values()), default=0)
     if len(by_metric) < 2 or most < 2:
         return None
