@@ -131,10 +131,6 @@ class Pair:
     n_classes: int = 0
 
     @property
-    def is_settled(self) -> bool:
-        return self.verdict != "unsettled"
-
-    @property
     def is_small(self) -> bool:
         """Tell whether the difference is shown to be below the margin, real or not."""
         return self.low is not None and self.high is not None and -self.margin < self.low and self.high < self.margin

@@ -148,7 +148,7 @@ def look(
 def in_question(comparison: Comparison) -> tuple[str, ...]:
     """Return the leader and the methods it is not settled against; none once it is settled."""
     leader, *others = comparison.best
-    open_ones = [name for name in others if not comparison.pair(leader, name).is_settled]
+    open_ones = [name for name in others if comparison.pair(leader, name).verdict == "unsettled"]
     return (leader, *open_ones) if open_ones else ()
 
 

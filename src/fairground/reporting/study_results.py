@@ -10,7 +10,7 @@ from fairground import reporting, studies
 from fairground.comparison import InputError, require
 from fairground.records import RunRecord, Store, grouped
 from fairground.reporting import RunSet, SectionKey, section_key, table_formats, with_ensembles_apart
-from fairground.spec import StudySpec, canonical_json, load_study, study_names, without_fold
+from fairground.spec import StudySpec, canonical_json, load_study, nearest, study_names, without_fold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +147,7 @@ def _of_study(name: str, home: Path) -> RunSet:
     study = studies.find_begun(home, name)
     if study is None and name in study_names() and studies.folder_of(load_study(name), home).spec.exists():
         study = load_study(name)  # made of the same runs as another, which was begun
-    hint = studies.begun_hint(home, name)
+    hint = nearest(name, [one.name for one in studies.begun_studies(home).values()])
     require(study is not None, f"no study or run '{name}' in {home}.{hint} `fairground list runs` lists them.")
     assert study is not None
     ensembles = [record for record in Store(home).records() if "ensemble" in record.spec]

@@ -83,7 +83,6 @@ from fairground.studies.search_analysis import importance
 from fairground.studies.search_analysis import on_bounds
 from fairground.studies.search_analysis import trace
 from fairground.studies.study_folder import StudyFolder
-from fairground.studies.study_folder import begun_hint
 from fairground.studies.study_folder import begun_studies
 from fairground.studies.study_folder import find_begun
 from fairground.studies.study_folder import folder_of
@@ -136,7 +135,6 @@ __all__ = [
     "TrialState",
     "TrialStore",
     "append_line",
-    "begun_hint",
     "begun_studies",
     "cache_folder",
     "cannot_write",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fairground.files import held, put_away, read_json, read_with_digest, sweep, write_atomically, write_with_digest
 from fairground.records import ChangedError, Content, DamageWarning, FairgroundError, StoreError, changes_in, require
-from fairground.spec import StudySpec, nearest, study_from_plain, study_hash, to_plain
+from fairground.spec import StudySpec, study_from_plain, study_hash, to_plain
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,6 @@ def find_begun(home: Path, word: str) -> StudySpec | None:
     matches = [study for name, study in begun.items() if study.name == word or (is_hash and name.startswith(word))]
     require(len(matches) < 2, f"'{word}' could be {', '.join(begun)}: use enough of the hash")
     return matches[0] if matches else None
-
-
-def begun_hint(home: Path, word: str) -> str:
-    return nearest(word, [study.name for study in begun_studies(home).values()])
 
 
 def stored_study(path: Path) -> StudySpec:
