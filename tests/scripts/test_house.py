@@ -42,6 +42,13 @@ def test_the_table_of_this_package_is_printed() -> None:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     table = script().splitlines()
-    assert table[:2] == ["| measure | now | goal |", "|-|-|-|"]
+    assert table[:2] == ["| measure | now | of it, methods since 2020 | without | goal |", "|-|-|-|-|-|"]
     assert [row.split(" ≤ ")[1] for row in table[2:]] == ["40,000 |", "400 |", "30 |", "6 % |", "40 |", "28,000 |"]
     assert [row["now"] for row in json.loads(script("--json"))] == [one.now for one in house.count(ROOT)]
+
+
+def test_files_of_methods_since_2020_are_where_the_list_says(checkout: Path) -> None:
+    for folder, names in house.SINCE_2020.items():
+        assert len(house.files_since_2020(ROOT, folder)) == len(names.split())
+    assert house.lines_since_2020(checkout, "tests") == 0
+    assert house.Measure("lines", 1_200, 900, since_2020=250).row() == "| lines | 1,200 | 250 | 950 | ≤ 900 |"
