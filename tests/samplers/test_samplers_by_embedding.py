@@ -408,15 +408,6 @@ def test_normalised_embeddings_have_length_one_even_after_momentum():
     torch.testing.assert_close(lengths, torch.ones(6))
 
 
-@each_place
-def test_the_state_brings_the_bank_back(memory_limit):
-    bank = filled(memory_limit=memory_limit, normalise=True)
-    other = empty(memory_limit=memory_limit, normalise=True)
-    other.load_state_dict({name: tensor.clone() for name, tensor in bank.state_dict().items()})
-    assert torch.equal(other.bank, bank.bank)
-    assert empty().state_dict() == {}
-
-
 def test_refusals():
     with pytest.raises(InputError, match="the memory bank is empty: `fill` must be called"):
         empty().observe(torch.tensor([0]), torch.ones(1, 2))
