@@ -29,8 +29,7 @@ def test_files_and_arrays_of_the_same_pictures_embed_alike(model, icons, picture
     inputs = read_inputs(pictures)
     rows = np.flatnonzero(icons.labels == 0)[:6]
     first = [number for number, name in enumerate(inputs.names) if name.startswith("bell/")]
-    complete = dict(model.blocks(icons.images))
-    from_array = np.concatenate([complete[begin] for begin in sorted(complete)])[rows]
+    from_array = np.concatenate([*model.blocks(icons.images)])[rows]
     assert np.allclose(found[first], from_array, atol=1e-5)
 
 

@@ -106,14 +106,16 @@ def test_what_ranges_of_coordinates_lose_by_offsets_and_by_scales() -> None:
     fitted, measured, own = unit[labels < 4], unit[labels >= 4], labels[labels >= 4]
     low, step = fitted.min(0), (fitted.max(0) - fitted.min(0)) / 255
     codes = np.clip(np.floor((measured - low) / step), 0, 255) - 128
+    whole = [one for one in found.points if one[:2] == ("prefix", rows.shape[1]) and one.rerank == "none"]
+    score_of = {one.precision: one.score for one in whole}
     for values, score in (
-        (measured, found.ranges.plain),
-        (codes, found.ranges.ranges),
-        (measured - low - 128 * step, found.ranges.offsets),
-        (measured / step, found.ranges.scales),
+        (measured, score_of["float32"]),
+        (codes, score_of["int8, ranges"]),
+        (measured - low - 128 * step, found.without_offsets),
+        (measured / step, found.without_scales),
     ):
         assert score == pytest.approx(map_at_r(values @ values.T, own), abs=0.01)
-    assert found.ranges.offsets != pytest.approx(found.ranges.plain, abs=0.01)
+    assert found.without_offsets != pytest.approx(score_of["float32"], abs=0.01)
 
 
 def test_the_command_writes_a_page(model, tmp_path) -> None:

@@ -101,10 +101,10 @@ def test_by_hand() -> None:
     common = np.minimum(weights_0 / weights_0.sum(), weights_1 / weights_1.sum()).sum()
     jaccard = common / (2 - common)
     bonus = overlap.bonus
-    assert np.diff(bonus.offsets).tolist() == [2, 2, 1, 1]
-    assert bonus.columns.tolist() == [0, 1, 0, 1, 2, 3]
+    assert np.diff(bonus.indptr).tolist() == [2, 2, 1, 1]
+    assert bonus.indices.tolist() == [0, 1, 0, 1, 2, 3]
     # m (1 - weight) / (2 weight) is half of the furthest squared distance.
-    assert bonus.values[1] == pytest.approx(3.1**2 / 2 * jaccard, rel=1e-6)
+    assert bonus.data[1] == pytest.approx(3.1**2 / 2 * jaccard, rel=1e-6)
     assert overlap.neighbour_numbers(1).ravel().tolist() == [1, 0, 1, 2]
 
 

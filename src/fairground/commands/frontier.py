@@ -30,11 +30,8 @@ def frontier_command(
     with readable_inputs(data, "measuring", is_quiet=quiet, skip_unreadable=skip_unreadable) as (inputs, tell):
         require(inputs.labels is not None, f"'{data}' has no classes: give class folders, or a table with labels")
         assert inputs.labels is not None
-        blocks = []
-        for begin, block in opened.blocks(inputs.images):
-            blocks.append(block)
-            tell("embedding", begin + len(block), len(inputs))
-        found = deploy.frontier_of(np.concatenate(blocks), inputs.labels, tell=tell)
+        blocks = opened.blocks(inputs.images, tell=lambda done, of: tell("embedding", done, of))
+        found = deploy.frontier_of(np.concatenate([*blocks]), inputs.labels, tell=tell)
     reporting.write_frontier(found, title=f"Frontier of {model}", out=out)
     plain = [{**one._asdict(), "interval": asdict(one.interval)} for one in found.points]
     sentences = [reporting.frontier_sentence(found), reporting.ranges_sentence(found)]

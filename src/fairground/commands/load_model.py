@@ -20,12 +20,9 @@ class LoadedModel(UsableModel):
         `raw` leaves the embeddings as the network gives them, not scaled to length one.
         """
         inputs = read_inputs(data)
-        blocks: list[np.ndarray] = []
         with counted("embedding", is_quiet=quiet) as tell:
-            for first, block in self.blocks(inputs.images, raw=raw):
-                blocks.append(block)
-                tell("embedding", first + len(block), len(inputs))
-        return np.concatenate(blocks)
+            blocks = self.blocks(inputs.images, raw=raw, tell=lambda done, of: tell("embedding", done, of))
+            return np.concatenate([*blocks])
 
     def export(self, folder: str | os.PathLike[str], *, onnx: bool = False) -> ModelMetadata:
         """Write the model as a folder that can be handed on, and return what it says of itself."""

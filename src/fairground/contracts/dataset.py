@@ -93,19 +93,10 @@ class ImageTable:
         require(self.labels.ndim == 1, f"labels must be one number per image; got shape {self.labels.shape}", DataError)
         refusal = f"labels must be in 0..{len(self.class_names) - 1}; got {self.labels.min()}..{self.labels.max()}"
         require(int(self.labels.min()) >= 0 and int(self.labels.max()) < len(self.class_names), refusal, DataError)
-        for name in (
-            "official_test",
-            "super_labels",
-            "listed_parts",
-            "is_query",
-            "is_gallery",
-            "groups",
-            "wider_labels",
-            "label_sets",
-        ):
-            shape = (n,) if getattr(self, name) is None else getattr(self, name).shape
-            is_one_each = shape[:1] == (n,) and (len(shape) == 1 or name in ("wider_labels", "label_sets"))
-            require(is_one_each, f"{name} needs one entry per image; got {shape} for {n} images", DataError)
+        for name, array in vars(self).items():
+            if isinstance(array, np.ndarray):
+                is_one_each = len(array) == n and (array.ndim == 1 or name in ("wider_labels", "label_sets"))
+                require(is_one_each, f"{name} needs one entry per image; got {array.shape} for {n} images", DataError)
         are_together = (self.is_query is None) == (self.is_gallery is None)
         require(are_together, "is_query and is_gallery must be given together", DataError)
 

@@ -1,9 +1,10 @@
 """What every metric is, and the five kinds of evidence it may look at: prepared once, however many metrics use it."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from fairground.errors import require
 #: what the files of these parts need beside what is defined here
 __all__ = ["Metric", "require"]
 _Evidence = TypeVar("_Evidence")
+#: (low_far, high_far, n) to the shares of each class's genuine pairs accepted and of its impostor pairs refused, (c, n)
+#: each, at n distances from where a share `low_far` of all impostor pairs pass to where `high_far` do
+PairShares = Callable[[float, float, int], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,17 +170,6 @@ class OpenSet:
         return np.asarray((below + not_above) / (2 * total[-1]))
 
 
-class PairShares(Protocol):
-    """How the pairs of every class stand at thresholds of distance."""
-
-    def shares(self, low_far: float, high_far: float, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the share of each class's genuine pairs accepted (c, n), and of its impostor pairs refused (c, n).
-
-        The n thresholds are equidistant between those where shares `low_far` and `high_far` of all impostor pairs pass;
-        the c classes are those with two rows at least.
-        """
-
-
 class Metric:
     """Evidence in, a number out. `argument` names the setting that the part after @ gives: `recall@5` is `k=5`.
 
@@ -212,7 +205,7 @@ class ConsistencyMetric(Metric, ABC):
     """How alike the classes fare at thresholds that all of them share: one value per class; the score is their mean."""
 
     @abstractmethod
-    def per_class(self, pairs: PairShares) -> np.ndarray:
+    def per_class(self, shares: PairShares) -> np.ndarray:
         """Return a value for each class with two rows at least."""
 
 

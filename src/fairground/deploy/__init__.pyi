@@ -90,7 +90,6 @@ from fairground.deploy.vector_frontier import K
 from fairground.deploy.vector_frontier import METRICS
 from fairground.deploy.vector_frontier import N_TIMED
 from fairground.deploy.vector_frontier import RANGES
-from fairground.deploy.vector_frontier import RangeScores
 from fairground.deploy.vector_frontier import frontier_of
 from fairground.errors import ClusterError
 from fairground.errors import DamageWarning
@@ -184,7 +183,6 @@ __all__ = [
     "QueryResult",
     "RANGES",
     "ROWS",
-    "RangeScores",
     "ResizedImages",
     "SHORTLIST",
     "SIDE",

@@ -50,12 +50,11 @@ class UsableModel:
 
     def embed(self, data: Embeddable, *, raw: bool = False) -> np.ndarray:
         """Return the embeddings (n, d) of a folder, a table, an image or a file of features, in order."""
-        inputs = read_inputs(data)
-        return np.concatenate([block for _, block in self.blocks(inputs.images, raw=raw)])
+        return np.concatenate([*self.blocks(read_inputs(data).images, raw=raw)])
 
     @torch.no_grad()
-    def blocks(self, images: Images, *, raw: bool = False) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the first row and the embeddings of one block after another; the next is read meanwhile."""
+    def blocks(self, images: Images, *, raw: bool = False, tell: Tell = lambda *_: None) -> Iterator[np.ndarray]:
+        """Yield the embeddings of one block after another; the next is read meanwhile."""
         wanted = resized_images(images, self.metadata)
         step = PICTURES if images.is_picture else FEATURES
         embedder = Embedder(self.network, normalise=self.metadata.normalise and not raw).eval()
@@ -67,7 +66,8 @@ class UsableModel:
         for begin, inputs in zip(begins, read_ahead(read, begins), strict=True):
             pixels = inputs.shape[-2] * inputs.shape[-1] if inputs.ndim == 4 else 1
             pieces = [embedder(piece) for piece in torch.split(inputs, max(1, PIXELS // pixels))]
-            yield begin, torch.cat(pieces).float().cpu().numpy()
+            yield torch.cat(pieces).float().cpu().numpy()
+            tell(min(begin + step, len(images)), len(images))
 
 
 class ResizedImages(Images):
@@ -140,9 +140,8 @@ def embed_to_file(
 
     def write(file: IO[bytes]) -> None:
         np.lib.format.write_array_header_1_0(file, header)
-        for begin, block in model.blocks(inputs.images, raw=raw):
+        for block in model.blocks(inputs.images, raw=raw, tell=tell):
             file.write(np.ascontiguousarray(block, "<f4").tobytes())
-            tell(begin + len(block), len(inputs))
 
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -227,16 +227,11 @@ def add_to_index(
     inputs = read_inputs(data)
     require(len(inputs) > 0, "there is nothing to embed")
     with _changing(folder, device=device) as index:
-
-        def blocks() -> Iterator[np.ndarray]:
-            for begin, block in index.model.blocks(inputs.images):
-                yield block
-                tell("embedding", begin + len(block), len(inputs))
-
+        blocks = index.model.blocks(inputs.images, tell=partial(tell, "embedding"))
         classes = None if inputs.labels is None else [inputs.class_names[label] for label in inputs.labels.tolist()]
         pictures = thumbnails_of(inputs.images, lambda done, of: tell("small pictures", done, of))
         replaced = inputs.names if replace_names else ()
-        return _add_rows(index, blocks(), inputs.names, classes, pictures, replaced, inputs.left_out)
+        return _add_rows(index, blocks, inputs.names, classes, pictures, replaced, inputs.left_out)
 
 
 def add_embeddings(

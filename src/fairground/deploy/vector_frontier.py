@@ -45,22 +45,15 @@ class FrontierPoint(NamedTuple):
     milliseconds: float | None
 
 
-class RangeScores(NamedTuple):
-    """MAP@R of the model's own vectors in floats, in 8 bits by ranges, and with their offsets or scales alone."""
-
-    plain: float
-    ranges: float
-    offsets: float
-    scales: float
-
-
 class Frontier(NamedTuple):
     """All that was measured, the best of plain float vectors, and the smallest dimension within its interval."""
 
     points: tuple[FrontierPoint, ...]
     best: FrontierPoint
     smallest: FrontierPoint
-    ranges: RangeScores
+    #: MAP@R of the model's own vectors less the middle of each range alone, and over the step of each range alone
+    without_offsets: float
+    without_scales: float
     n_rows: int
     n_classes: int
 
@@ -89,13 +82,11 @@ def frontier_of(embeddings: np.ndarray, labels: np.ndarray, *, seed: int = 0, te
         for point in _in_fewer_bits(name, m, *_reduced(name, m, fitted, measured, seed), own):
             points.append(point)
             tell("bits and re-ranking", len(points), n_ways)
-    of_prefix = {one.precision: one.score for one in points if one[:2] == ("prefix", width) and one.rerank == "none"}
     low, step = _ranges(fitted)
     # What codes by ranges change, by itself: rows less the middle of each range, and rows over its step.
     alone = (_view_of_products(values, own) for values in (measured - (low + 128 * step), measured / step))
-    scores = (evaluate_in_detail(view, ["map@r"]).scores["map@r"] for view in alone)
-    ranges = RangeScores(of_prefix["float32"], of_prefix[RANGES], *scores)
-    return Frontier(tuple(points), best, smallest, ranges, len(own), len(np.unique(own)))
+    offsets, scales = (evaluate_in_detail(view, ["map@r"]).scores["map@r"] for view in alone)
+    return Frontier(tuple(points), best, smallest, offsets, scales, len(own), len(np.unique(own)))
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:
@@ -155,7 +146,7 @@ def _rescored(bits: np.ndarray, rows: np.ndarray, whole: np.ndarray, labels: np.
     near = order[places]
     by_signs = np.einsum("qd,qkd->qk", bits[mine], bits[near]) / rows.shape[1]
     values = np.einsum("qd,qkd->qk", rows[mine], whole[near]) - by_signs + 3
-    found.bonus = ScoreBonus(np.arange(0, places.size + 1, n), places.ravel(), values.ravel().astype(np.float32))
+    found.bonus = ScoreBonus((values.ravel().astype(np.float32), places.ravel(), np.arange(0, places.size + 1, n)))
     return found
 
 

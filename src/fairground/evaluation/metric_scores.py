@@ -225,7 +225,7 @@ def _score(metric: Metric, view: EmbeddingView) -> float:
     if isinstance(metric, VerificationMetric):
         return metric.score(view.curve.verification)
     if isinstance(metric, ConsistencyMetric):
-        return float(metric.per_class(view.pairs_by_class).mean())
+        return float(metric.per_class(view.pairs_by_class.shares).mean())
     assert isinstance(metric, OpenSetMetric)
     return metric.score(view.open_set)
 
@@ -246,7 +246,7 @@ def _interval(
         return bootstrap.of_verification(metric, view.curve, units)
     if isinstance(metric, ConsistencyMetric):
         # The mean curve of all classes stays as it is.
-        of_classes = metric.per_class(view.pairs_by_class)
+        of_classes = metric.per_class(view.pairs_by_class.shares)
         return bootstrap.of_mean(of_classes, np.arange(len(of_classes)))
     if isinstance(metric, OpenSetMetric):
         return bootstrap.of_open_set(metric, view.open_set, units)

@@ -21,6 +21,7 @@ class PairsByClass:
         # As for clusters, all rows count, whichever of them are queries.
         require(view.references is None, "opis compares the pairs of one set: it takes no references")
         self._view, self._classes = view, view.row_classes
+        self._starts = range(0, len(self._classes), EDGE)
         self._groups = np.arange(view.n_rows) if view.groups is None else view.groups[1]
         sizes, groups = np.bincount(self._classes), np.bincount(self._groups)
         cells, shared = np.unique(self._classes * len(groups) + self._groups, return_counts=True)
@@ -31,14 +32,14 @@ class PairsByClass:
         self.n_impostors = sizes * (len(self._classes) - sizes) - left_out
         is_enough = bool((self.n_genuine > 0).any() and (self.n_impostors > 0).any())
         require(is_enough, "opis needs two classes, and two rows of one of them", DataError)
-        #: what `PairShares` says, computed once
+        #: the `PairShares` of a metric, computed once
         self.shares = cache(self._shares)
 
     def _thresholds(self, *rates: float) -> np.ndarray:
         """Return the largest distance of the grid at which a share of impostor pairs passes, for each rate."""
         # A pair is at most as far as both are from the origin together.
         origin = np.zeros((1, self._view.embeddings.shape[1]))
-        top = 2 * max(float(self._distances(rows, origin).max()) for rows in map(self._rows, self._starts()))
+        top = 2 * max(float(self._distances(rows, origin).max()) for rows in map(self._rows, self._starts))
         passing = np.zeros(STEPS + 1, np.int64)
         for distances, left, right in self._blocks():
             is_impostor = (left[:, None] != right) & np.isfinite(distances)
@@ -66,9 +67,6 @@ class PairsByClass:
         passed = impostors.reshape(n_classes, n)[is_known].cumsum(1) / np.maximum(self.n_impostors[is_known, None], 1)
         return accepted, 1 - passed
 
-    def _starts(self) -> range:
-        return range(0, len(self._classes), EDGE)
-
     def _rows(self, start: int) -> np.ndarray:
         rows = self._view.rows(np.arange(start, min(start + EDGE, len(self._classes))))
         if self._view.ball is not None:
@@ -85,7 +83,7 @@ class PairsByClass:
 
     def _blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield distances (r, c) of rows and columns with their classes; infinite where a pair is counted elsewhere."""
-        for i in self._starts():
+        for i in self._starts:
             mine = self._rows(i)
             for j in range(i, len(self._classes), EDGE):
                 theirs = mine if i == j else self._rows(j)

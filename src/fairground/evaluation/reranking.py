@@ -71,7 +71,6 @@ def _bonus(view: "evaluation.EmbeddingView", how: KReciprocal) -> ScoreBonus:
     furthest = np.where(np.isfinite(lowest), np.maximum(lengths - 2.0 * lowest, 0), 0)
     overlap = retrieval.reciprocal_overlap(near, rows, furthest, how, view.threads)
     here = overlap[queries][:, shift + wanted.reference_order]
-    here.sort_indices()
     scale = furthest[queries] * (1 - how.weight) / (2 * how.weight)
-    values = (here.data * np.repeat(scale, np.diff(here.indptr))).astype(rows.dtype)
-    return ScoreBonus(here.indptr.astype(np.int64), here.indices.astype(np.int64), values)
+    here.data = (here.data * np.repeat(scale, np.diff(here.indptr))).astype(rows.dtype)
+    return here

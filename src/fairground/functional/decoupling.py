@@ -1,7 +1,5 @@
 """Contrast without the positive in its own denominator."""
 
-from functools import partial
-
 from torch import Tensor, stack, where
 
 from fairground.contracts.loss import Tuples
@@ -31,12 +29,13 @@ def decoupled_contrast(
         pairs = pair_weights(embeddings, labels, tuples, repeats=not per_anchor, rows=rows)
         return pairs, rows_of(z, rows) @ z.T
 
-    def positive_sums(rows: slice, sigma: float) -> Tensor:
-        pairs, cosines = pairs_and_cosines(rows)
-        return stack([weighted_logsumexp(cosines / sigma, pairs.positive).logsumexp(0), pairs.positive.sum()])
-
     if sigma is not None:
-        log_sums, counts = over_rows(partial(positive_sums, sigma=sigma), len(z), len(z)).T
+
+        def positive_sums(rows: slice) -> Tensor:
+            pairs, cosines = pairs_and_cosines(rows)
+            return stack([weighted_logsumexp(cosines / sigma, pairs.positive).logsumexp(0), pairs.positive.sum()])
+
+        log_sums, counts = over_rows(positive_sums, len(z), len(z)).T
         log_mean = log_sums.logsumexp(0) - counts.sum().clamp_min(1).log()
 
     def parts(rows: slice) -> Tensor:

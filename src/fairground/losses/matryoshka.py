@@ -50,9 +50,8 @@ class MatryoshkaLoss(Loss):
         super().__init__()
         self.dimensions = tuple(dimensions) or halved(embedding_dim)
         wanted = f"matryoshka.dimensions must be different whole numbers in 1..{embedding_dim}"
-        is_valid = all(isinstance(m, int) and 1 <= m <= embedding_dim for m in self.dimensions)
-        is_valid = is_valid and len(set(self.dimensions)) == len(self.dimensions)
-        require(is_valid, f"{wanted}; got {list(dimensions)}")
+        valid = {m for m in self.dimensions if isinstance(m, int) and 1 <= m <= embedding_dim}
+        require(len(valid) == len(self.dimensions), f"{wanted}; got {list(dimensions)}")
         self.weights = checked_weights("matryoshka", weights, len(self.dimensions), "dimension")
 
         def build(dimension: int) -> Loss:
@@ -93,7 +92,4 @@ class MatryoshkaLoss(Loss):
 
 def halved(dimension: int) -> tuple[int, ...]:
     """Return d, d/2, d/4 ... down to 8."""
-    halves = [dimension]
-    while halves[-1] // 2 >= SMALLEST:
-        halves.append(halves[-1] // 2)
-    return tuple(halves)
+    return (dimension, *(halved(dimension // 2) if dimension // 2 >= SMALLEST else ()))

@@ -73,9 +73,8 @@ class SelfDistillationLoss(Loss):
 
     def formula(self, embeddings: Tensor, labels: Tensor, tuples: Tuples | None, generator: Generator | None) -> Tensor:
         n_wide = sum(self.widths)
-        is_fitting = embeddings.shape[1] >= n_wide
         wanted = f"embedding and branches side by side, {' + '.join(map(str, self.widths))} numbers"
-        require(is_fitting, f"self_distillation takes {wanted}; got {embeddings.shape[1]}")
+        require(embeddings.shape[1] >= n_wide, f"self_distillation takes {wanted}; got {embeddings.shape[1]}")
         views = torch.split_with_sizes(embeddings[:, :n_wide], self.widths, 1)
         values = []
         for loss, view in zip(self.losses, views, strict=True):

@@ -32,8 +32,8 @@ class OpisMetric(ConsistencyMetric):
         require(n_thresholds >= 1, f"opis.n_thresholds must be at least 1; got {n_thresholds}")
         self.low_far, self.high_far, self.n_thresholds = low_far, high_far, n_thresholds
 
-    def per_class(self, pairs: PairShares) -> np.ndarray:
-        accepted, refused = pairs.shares(self.low_far, self.high_far, self.n_thresholds)
+    def per_class(self, shares: PairShares) -> np.ndarray:
+        accepted, refused = shares(self.low_far, self.high_far, self.n_thresholds)
         total = accepted + refused
         utility = 2 * accepted * refused / np.where(total > 0, total, 1)
         return np.asarray(((utility - utility.mean(0)) ** 2).mean(1))

@@ -67,7 +67,6 @@ from fairground.retrieval.ranks_on_device import nearest_on_device
 from fairground.retrieval.ranks_on_device import rank_on_device
 from fairground.retrieval.reciprocal_neighbours import KReciprocal
 from fairground.retrieval.reciprocal_neighbours import ScoreBonus
-from fairground.retrieval.reciprocal_neighbours import add_bonus
 from fairground.retrieval.reciprocal_neighbours import reciprocal_overlap
 from fairground.retrieval.similarity_scores import SearchPlan
 from fairground.retrieval.similarity_scores import TileWorker
@@ -136,7 +135,6 @@ __all__ = [
     "Tiles",
     "Workspace",
     "accumulate",
-    "add_bonus",
     "append_line",
     "average",
     "best_by_class",

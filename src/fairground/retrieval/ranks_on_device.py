@@ -37,12 +37,9 @@ class DeviceSearchPlan(NamedTuple):
             scores -= self.half_lengths
         scores = scores[:, self.kind]
         if self.bonus is not None:
-            offsets = self.bonus.offsets[start : stop + 1]
-            some = slice(offsets[0], offsets[-1])
-            query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-            where = tuple(torch.as_tensor(one, device=scores.device) for one in (query, self.bonus.columns[some]))
-            values = torch.as_tensor(self.bonus.values[some], device=scores.device, dtype=scores.dtype)
-            scores.index_put_(where, values, accumulate=True)
+            some = self.bonus[start:stop].tocoo()
+            where, values = torch.from_numpy(np.array(some.coords)), torch.from_numpy(some.data)
+            scores.index_put_(tuple(where.to(scores.device)), values.to(scores), accumulate=True)
         here = (self.own[start:stop] >= 0).nonzero()[:, 0]
         scores[here, self.own[start:stop][here]] = -torch.inf
         if self.groups is not None:

@@ -16,7 +16,7 @@ Departures from the paper
     and leaves the rest as they are, ties included. A row is the first of its own neighbours, copies of it come next.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numba
 import numpy as np
@@ -28,6 +28,8 @@ from fairground.retrieval import require, share_stretches
 STEP = 512
 #: offsets, rows or columns, and values of a sparse matrix
 _Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
+#: what is added to the scores (m, n) of few references
+ScoreBonus: TypeAlias = csr_array
 
 
 class KReciprocal(NamedTuple):
@@ -41,14 +43,6 @@ class KReciprocal(NamedTuple):
         require(self.k1 >= 1, f"k_reciprocal.k1 must be at least 1; got {self.k1}")
         require(1 <= self.k2 <= self.k1, f"k_reciprocal.k2 must be between 1 and k1 = {self.k1}; got {self.k2}")
         require(0 < self.weight <= 1, f"k_reciprocal.weight must be in (0, 1]; got {self.weight}")
-
-
-class ScoreBonus(NamedTuple):
-    """What is added to the scores of few references: those of query q are `columns[offsets[q]:offsets[q + 1]]`."""
-
-    offsets: np.ndarray
-    columns: np.ndarray
-    values: np.ndarray
 
 
 def reciprocal_overlap(
@@ -143,18 +137,3 @@ def _overlap(by_row: _Arrays, by_column: _Arrays, begin: int, end: int) -> _Arra
             at += 1
         ends[i - begin + 1] = at
     return ends, found[:at].copy(), kept[:at].copy()
-
-
-@numba.njit(nogil=True, cache=True)
-def add_bonus(
-    scores: np.ndarray, offsets: np.ndarray, columns: np.ndarray, values: np.ndarray, first: int, begin: int
-) -> None:
-    """Add the bonus of queries first.. to a tile of their scores with references begin..; left-out pairs stay so."""
-    for i in range(min(scores.shape[0], len(offsets) - 1 - first)):
-        mine = columns[offsets[first + i] : offsets[first + i + 1]]
-        start = np.searchsorted(mine, begin)
-        for place in range(start, len(mine)):
-            column = mine[place] - begin
-            if column >= scores.shape[1]:
-                break
-            scores[i, column] += values[offsets[first + i] + place]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.retrieval import DuplicateRows, ScoreBonus, Tiles, add_bonus, multiply, transpose
+from fairground.retrieval import DuplicateRows, ScoreBonus, Tiles, multiply, transpose
 
 
 class TileWorker(NamedTuple):
@@ -25,7 +25,7 @@ class SearchPlan:
     half their squared length) turns products into an order by Euclidean distance: 2 (q.r - |r|^2 / 2) is |q|^2 minus
     the squared distance; with the queries' own as well, scores compare between queries too. In a Poincaré
     ball (`is_hyperbolic`) both are heights, whose product is subtracted as well. Pairs of one group are excluded,
-    as a query is excluded from its own list: they score minus infinity. `bonus` is what re-ranking adds.
+    as a query is excluded from its own list: they score minus infinity. `bonus` (m, n) is what re-ranking adds.
     """
 
     queries: Tiles
@@ -86,7 +86,8 @@ class SearchPlan:
             if result is product:
                 np.copyto(worker.scores, product)
                 result = worker.scores
-            add_bonus(result, *self.bonus, row * self.edge, column * self.edge)
+            some = self.bonus[rows, columns].tocoo()
+            result[some.coords] += some.data
         place = self.own[rows] - column * self.edge
         mine = np.flatnonzero((place >= 0) & (place < self.edge))
         result[mine, place[mine]] = -np.inf

@@ -32,7 +32,6 @@ from fairground.splits._halves import class_halves, classes_by_draw
 
 #: places that were swapped last and rest, on the way to harder and to easier splits
 RESTING, RESTING_IF_EASIER = 5, 30
-_Resting = tuple[deque[int], deque[int]]
 
 
 class RisingDistanceSplit(Split):
@@ -80,7 +79,7 @@ def levels_of_sides(
 ) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
     """Yield training classes, test classes and their distance, level by level: 0, 1, 2 ... or 0, -1, -2 ..."""
     sign, n_resting = (-1, RESTING_IF_EASIER) if is_easier else (1, RESTING)
-    resting: _Resting = deque(maxlen=n_resting), deque(maxlen=n_resting)
+    resting: list[deque[int]] = [deque(maxlen=n_resting) for _ in range(2)]
     swapped, reached = (train, test), -np.inf
     while sign * (distance := class_distance(means, *swapped)) > reached:
         (train, test), reached = swapped, sign * distance
@@ -95,7 +94,7 @@ def levels_of_sides(
 
 
 def _swapped(
-    means: np.ndarray, train: np.ndarray, test: np.ndarray, swaps: int, resting: _Resting, sign: int
+    means: np.ndarray, train: np.ndarray, test: np.ndarray, swaps: int, resting: list[deque[int]], sign: int
 ) -> tuple[np.ndarray, np.ndarray]:
     centres = means[train].mean(0), means[test].mean(0)
     # How much nearer to the centre of the test classes each class is, the most so lowest.

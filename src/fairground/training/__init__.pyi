@@ -50,6 +50,7 @@ from fairground.training.adaptation import LAST_STAGES
 from fairground.training.adaptation import LEAST_CROP
 from fairground.training.adaptation import MOST_FITTED
 from fairground.training.adaptation import PER_CLASS
+from fairground.training.adaptation import Tell
 from fairground.training.adaptation import WARMUP
 from fairground.training.adaptation import Workbench
 from fairground.training.adaptation import fit_head
@@ -261,6 +262,7 @@ __all__ = [
     "StoppedError",
     "StoreError",
     "SyncBatchNorm",
+    "Tell",
     "TorchrunGroup",
     "Training",
     "WARMUP",

@@ -32,7 +32,6 @@ from fairground.trunks.features import FeaturesTrunk
 
 STEPS = 1000
 FASTER = 10
-Tell = Callable[[int, int], None]
 
 
 class Episode(NamedTuple):
@@ -52,7 +51,7 @@ def few_shot_episodes(
     steps: int = STEPS,
     metrics: Sequence[str] | None = None,
     device: str = "auto",
-    tell: Tell = lambda *_: None,
+    tell: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Episode]:
     """Return the episodes of a stored run and keep them beside it, for its page.
 
@@ -86,8 +85,7 @@ def few_shot_episodes(
 
 def _drawn(labels: np.ndarray, shots: int, seed: int) -> np.ndarray:
     """Return the places of `shots` images of every class that has more, ascending."""
-    generator = np.random.default_rng(seed)
-    order = generator.permutation(len(labels))
+    order = np.random.default_rng(seed).permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     _, first, size = np.unique(labels[order], return_index=True, return_counts=True)
     chosen = [order[begin : begin + shots] for begin, n in zip(first, size, strict=True) if n > shots]

