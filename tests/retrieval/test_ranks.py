@@ -99,7 +99,7 @@ def test_counting_on_a_device_agrees(is_raw, monkeypatch):
     rows = points if is_raw else np.eye(4, dtype=np.float32)[np.arange(230) % 4] * 2
     for settings in ({}, {"groups": groups}, {"query_rows": np.arange(5, 200, 3)}):
         in_memory, on_device = (EmbeddingView(rows, labels, normalise=not is_raw, **settings) for _ in range(2))
-        on_device._device = torch.device("cpu")  # as for a tensor on an accelerator
+        on_device.device = torch.device("cpu")  # as for a tensor on an accelerator
         assert places(in_memory) == places(on_device)
 
 
