@@ -42,6 +42,10 @@ def test_a_file_says_a_study_and_is_named_by_its_stem(tmp_path):
         (SMALL.replace('["loss=triplet"]', '["triplet"]'), "'triplet' is not an override: write key=value"),
         (SMALL.replace('["loss=triplet"]', '{ words = ["loss=triplet"], on = ["cub"] }'), "is on 'cub'"),
         (SMALL.partition("[methods]")[0], "names no method"),
+        (
+            SMALL.replace('["loss=triplet"]', '["training.epochs=0"]') + "[budget]\nepochs = 2\n",
+            "'triplet' sets training.epochs, which [budget] sets for every run",
+        ),
         (SMALL + "[search.ranges]\n'loss.margin' = { low = 1, hight = 2 }\n", "no key 'hight'. Did you mean 'high'?"),
         ("extends = 'laptop/mlcr'\n", "no study 'laptop/mlcr'. Did you mean 'laptop/mlrc'?"),
         ("protocol = [", "is not TOML"),

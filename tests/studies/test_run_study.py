@@ -58,6 +58,15 @@ def test_processes_give_the_numbers_of_inline(undisturbed, tmp_path):
     assert digits(study_results(small(), tmp_path, "processes")) == digits(undisturbed[1])
 
 
+def test_methods_whose_settings_are_the_same_count_their_runs_once(tmp_path):
+    study = load_study("tiny")
+    first = study.methods[0]
+    twice = dataclasses.replace(study, methods=(first, dataclasses.replace(first, label="again")), repeats=2)
+    twice = dataclasses.replace(twice, search=dataclasses.replace(study.search, trials=0))
+    table = tables_of(study_results(twice, tmp_path))[0]
+    assert len(table.records) == len({record.name for record in table.records}) > 0
+
+
 def test_trial_states_are_kept_apart_and_budgets_are_equal(undisturbed):
     results = undisturbed[1]
     states = Counter(trial.state for result in results for trial in result.trials)

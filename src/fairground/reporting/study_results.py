@@ -41,8 +41,12 @@ def tables_of(results: Sequence["studies.JobResult"]) -> list[StudyTable]:
         for is_joined, title in titles.items():
             runs = {one.job.method.label: one.joined if is_joined else _separated(one) for one in some}
             names = {record.method: method for method, found in runs.items() for record in found}
-            if kept := tuple(record for found in runs.values() for record in found):
-                table = StudyTable(study=study, title=title, data=label, is_joined=is_joined, records=kept, names=names)
+            # Two methods whose settings are the same share their runs.
+            if kept := {record.name: record for found in runs.values() for record in found}:
+                records = tuple(kept.values())
+                table = StudyTable(
+                    study=study, title=title, data=label, is_joined=is_joined, records=records, names=names
+                )
                 tables.append(table)
     return tables
 

@@ -247,8 +247,11 @@ class StudySpec:
                 hint = f"{nearest(label, methods)} The methods are {methods}"
                 require(label in methods, f"data set '{data.label}' has ranges for '{label}'.{hint}")
         parts: list[DataSpec | MethodSpec] = [*self.data, *self.methods]
-        for word in (word for part in parts for word in part.words):
-            parse_override(word)
+        alike = [f"training.{key}" for key, value in vars(self.budget).items() if value]
+        for label, word in ((part.label, word) for part in parts for word in part.words):
+            key, _ = parse_override(word)
+            refusal = f"'{label}' sets {key}, which [budget] sets for every run: move it from there to overrides"
+            require(key not in alike, refusal)
         n_folds, n_first = len(self.folds.used), self.search.prune_after
         is_early = self.search.pruning == "none" or n_first < n_folds
         complaint = f"search.prune_after must be below the number of folds, {n_folds}, to save anything; got {n_first}"
