@@ -39,7 +39,7 @@ def query(
             results += deploy.query_index(opened, some, k=k, rule=rule, pictures=page is not None, rerank=rerank)
     lead = [_summary(results), rule.sentence()] if len(results) > 1 else [rule.sentence()]
     if rerank != "none":
-        lead.append("Neighbours are re-ranked by what is near what in the whole index; decisions are not.")
+        lead.append("Neighbours are re-ranked, which looks at the whole index; similarities and decisions are plain.")
     if page is not None:
         title = f"Found in {opened.folder.name}"
         reporting.write_answers(results, picture_of=opened.thumbnail, title=title, lead=" ".join(lead), out=page)
