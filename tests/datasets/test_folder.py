@@ -56,8 +56,8 @@ def test_what_is_left_out_is_noted(tmp_path):
     table = load(tmp_path)
     assert len(table.labels) == 6
     files, folders = table.notes
-    assert files.endswith("files that are not images by name or in no class folder; the first is 'a/readme.txt'")
-    assert folders == "data: left out 1 folders without an image; the first is 'empty'"
+    assert files == "data: left out 'a/readme.txt' and 1 more: not an image by name, or not in a class folder"
+    assert folders == "data: left out 'empty': no image in it"
 
 
 def test_links_are_followed_once(tmp_path):

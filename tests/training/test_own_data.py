@@ -59,7 +59,7 @@ def test_a_folder_divided_into_train_and_test(tmp_path):
     words = ("data=folder", f"data.root={text(tmp_path / 'data')}", "split=listed", "split.validation=0.5")
     record = run_on(tmp_path, *words)
     assert record.state == "done"
-    assert any("left out 1 files that are not images" in note for note in record.notes)
+    assert any("left out 'a/words.txt': not an image by name" in note for note in record.notes)
     assert not record.is_closed_set
 
 

@@ -46,8 +46,8 @@ def scan_classes(folder: Path) -> ClassFolders:
     labels = [label for label, name in enumerate(names) for _ in images[name]]
     others = [path for files in found.values() for path in files if not is_image_name(path)]
     others += [name for name, is_folder in _entries(folder) if not is_folder]
-    notes = (*_left_out("files that are not images by name or in no class folder", others),)
-    notes = (*notes, *_left_out("folders without an image", empty), *_too_deep(paths))
+    notes = (*_left_out(others, "not an image by name, or not in a class folder"),)
+    notes = (*notes, *_left_out(empty, "no image in it"), *_too_deep(paths))
     return ClassFolders(tuple(paths), np.array(labels, dtype=np.int64), tuple(names), notes)
 
 
@@ -98,5 +98,6 @@ def _too_deep(paths: list[str]) -> tuple[str, ...]:
     return (f"data: every image is in a folder within a class folder; '{first}/{second}' counts as class '{first}'",)
 
 
-def _left_out(what: str, names: list[str]) -> tuple[str, ...]:
-    return (f"data: left out {len(names)} {what}; the first is '{names[0]}'",) if names else ()
+def _left_out(names: list[str], why: str) -> tuple[str, ...]:
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return (f"data: left out '{names[0]}'{more}: {why}",) if names else ()
