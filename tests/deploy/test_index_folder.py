@@ -209,6 +209,21 @@ def test_refusals_are_sentences(small, tmp_path):
     assert open_index(plain).label(3) is None
 
 
+def test_a_refused_build_leaves_no_folder_and_an_old_index_as_it_was(model, pictures, tmp_path):
+    folder, broken = tmp_path / "index", tmp_path / "broken"
+    shutil.copytree(pictures, broken)
+    next(broken.rglob("*.png")).write_bytes(b"no image")
+    with pytest.raises(DataError):
+        build_index(model, broken, folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["broken"]
+    build_index(model, pictures, folder)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(DataError):
+        build_index(model, broken, folder)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert len(build_index(model, pictures / "bell", folder)) == 6
+
+
 @pytest.mark.parametrize("moment", range(9))
 def test_a_killed_add_leaves_the_index_as_it_was_or_as_it_should_be(small, moment):
     """A child process is killed at one of its writes to the disk: six files, index.json, its folder."""

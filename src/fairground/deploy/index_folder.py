@@ -15,6 +15,7 @@ index as it was, and the next one overwrites what it left. A row's number is its
 
 import json
 import os
+import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -200,18 +201,27 @@ def build_index(
     precision: Precision = "float32",
     tell: Tell = lambda *_: None,
 ) -> Index:
-    """Embed a collection into an index folder, in place of an index that is there."""
+    """Embed a collection into an index folder, in place of an index that is there once all is embedded."""
     inputs = read_inputs(data)
     require_place(folder, MARK, "an index")
     is_raw = not model.metadata.normalise
     refusal = f"an index of raw embeddings is compared by distance: its precision must be float32; got {precision}"
     require(not is_raw or precision == "float32", refusal)
-    IndexInfo(width=model.metadata.embedding_dim, is_raw=is_raw, precision=precision).write(folder)
-    for name in (*_FILES, TRIALS):
+    whole = folder.absolute()
+    made = whole.with_name(f".{whole.name}.{os.getpid()}")
+    try:
+        IndexInfo(width=model.metadata.embedding_dim, is_raw=is_raw, precision=precision).write(made)
+        write_model(model, made / MODEL)
+        add_to_index(made, inputs, tell=tell, device=str(model.device))
+        folder.mkdir(exist_ok=True)
         # Removed, not overwritten: a process that searches the old index keeps its files.
-        (folder / name).unlink(missing_ok=True)
-    write_model(model, folder / MODEL)
-    add_to_index(folder, inputs, tell=tell, device=str(model.device))
+        shutil.rmtree(folder / MODEL, ignore_errors=True)
+        for name in (MARK, *_FILES, TRIALS):
+            (folder / name).unlink(missing_ok=True)
+        for one in sorted(made.iterdir(), key=lambda one: one.name == MARK):
+            one.replace(folder / one.name)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
     return open_index(folder)
 
 
