@@ -9,7 +9,7 @@ from typing import Annotated
 from fairground import deploy
 from fairground.commands import HOME, Answer, DataError, Device, Home, Quiet, counted
 
-MODEL_HELP = "A run's name (or enough of its hash), or a folder that `fairground export` wrote."
+MODEL_HELP = "A run's or a recommendation's name (or enough of it), or a folder that `fairground export` wrote."
 DATA_HELP = "A folder of images (class folders or loose), a table, one image, a file of features, or `icons`."
 SkipUnreadable = Annotated[
     bool,

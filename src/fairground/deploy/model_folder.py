@@ -9,6 +9,7 @@
 
 import hashlib
 from dataclasses import replace
+from glob import escape
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ CARD = "README.md"
 def open_model(
     source: str | Path, *, home: Path | None = None, measured: bool = True, device: str = "auto"
 ) -> UsableModel:
-    """Return the model of a folder, or of a run in `home` by its name.
+    """Return the model of a folder, or of a run or a recommendation in `home` by its name.
 
     `measured` also finds a run's thresholds and intervals on its validation split; a folder has them already.
     """
@@ -42,6 +43,9 @@ def open_model(
     require(not path.is_dir(), f"'{path}' is not a model folder: it has no {METADATA}; `fairground export` makes one")
     require(home is not None, f"there is no model folder '{path}'; a run is found by its name and `home`")
     assert home is not None
+    recommended = list(home.glob(f"recommendations/{escape(str(source))}*/model/{METADATA}"))
+    if len(recommended) == 1:
+        return read_model(recommended[0].parent, device=device)
     return model_of_run(home, str(source), measured=measured, device=device)
 
 
