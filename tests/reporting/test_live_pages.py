@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from fairground.errors import StoreError
+from fairground.files import held
 from fairground.records import RunFolder, Store, locked
 from fairground.reporting import RunSet, Watch, WatchServer, live_pages, page_text, study_card
 from fairground.spec.load_study_spec import load_study
@@ -120,9 +121,19 @@ def test_an_empty_run_directory_says_how_to_fill_it_and_is_not_made(tmp_path):
 
 
 def test_pages_of_recommendations_are_served_as_they_are(tmp_path):
-    (tmp_path / "recommendations" / "0123abcd").mkdir(parents=True)
-    (tmp_path / "recommendations" / "0123abcd" / "report.html").write_text("<main>use it</main>")
+    folder = tmp_path / "recommendations" / "0123abcd"
+    folder.mkdir(parents=True)
+    (folder / "plan.json").write_text('{"title": "Which method for birds?", "result": null}')
+    (folder / "measurements.jsonl").write_text("{}\n{}\n")
+    with watching(tmp_path) as server, held(folder / "driver.lock", "recommendation"):
+        assert "2 measurements so far" in get(server)[2]
+        assert "Which method for birds?" in get(server)[2]
+        assert ">running</span>" in get(server)[2]
+        assert get(server, "/recommendation/0123abcd")[0] == 404
+    (folder / "report.html").write_text("<main>use it</main>")
+    (folder / "plan.json").write_text('{"result": {"advice": ["Use the <b>network</b>"]}}')
     with watching(tmp_path) as server:
+        assert "Use the &lt;b&gt;network&lt;/b&gt;" in get(server)[2]
         assert 'href="/recommendation/0123abcd"' in get(server)[2]
         assert "Nothing has run here yet" not in get(server)[2]
         assert get(server, "/recommendation/0123abcd")[2] == "<main>use it</main>"

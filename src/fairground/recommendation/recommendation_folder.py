@@ -25,9 +25,9 @@ _NEW = {"spent": 0.0, "n_openings": 0, "network": None, "result": None}
 class RecommendationFolder:
     """`plan` is what plan.json holds.
 
-    `spent` are the seconds of all sessions, `n_openings` how often the test classes were opened, `network` the one
-    that was chosen, `content` what the request points at, `result` what the last session ended with; the rest is what
-    the model is made from.
+    `title` is that of the page, `spent` are the seconds of all sessions, `n_openings` how often the test classes were
+    opened, `network` the one that was chosen, `content` what the request points at, `result` what the last session
+    ended with; the rest is what the model is made from.
     """
 
     def __init__(self, root: Path, asked: Mapping[str, Any]) -> None:

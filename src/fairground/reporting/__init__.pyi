@@ -125,6 +125,7 @@ from fairground.reporting.live_pages import MOST_FINISHED
 from fairground.reporting.live_pages import PAUSE
 from fairground.reporting.live_pages import REST
 from fairground.reporting.live_pages import Watch
+from fairground.reporting.live_pages import recommendation_card
 from fairground.reporting.live_pages import run_card
 from fairground.reporting.live_pages import study_card
 from fairground.reporting.methods_and_labels import Method
@@ -326,6 +327,7 @@ __all__ = [
     "read_text",
     "read_with_digest",
     "reading",
+    "recommendation_card",
     "refusal",
     "render",
     "require",

@@ -9,7 +9,7 @@ from typing import Any
 
 from fairground.records import RunFolder, RunInProgress, RunRecord, Store, folder_names, run_in_progress
 from fairground.reporting import clean, find_runs, heading, page_text, render, show
-from fairground.spec import FairgroundError, InputError, StudySpec, flatten, is_at_work, require, study_hash
+from fairground.spec import FairgroundError, InputError, StudySpec, flatten, is_at_work, read_json, require, study_hash
 from fairground.studies import ENDED, begun_studies, folder_of, status_of
 
 #: least seconds between two builds of a page, and the pause after a build as a multiple of its time
@@ -92,6 +92,20 @@ def study_card(study: StudySpec, home: Path) -> dict[str, Any]:
     }
 
 
+def recommendation_card(folder: Path) -> dict[str, Any]:
+    """Return what the overview shows of a recommendation: the first sentence of its advice, or how far it is."""
+    path, measured = folder / "plan.json", folder / "measurements.jsonl"
+    plan = read_json(path) if path.is_file() else {}
+    n = measured.read_bytes().count(b"\n") if measured.is_file() else 0
+    return {
+        "name": folder.name,
+        "title": clean(plan.get("title", folder.name)),
+        "is_running": is_at_work(folder / "driver.lock"),
+        "has_page": (folder / "report.html").is_file(),
+        "said": clean(plan["result"]["advice"][0]) if plan.get("result") else f"{n} measurements so far",
+    }
+
+
 @dataclass
 class _Page:
     """A page as last built: `key` is what it was built from, `due` when it may be built again."""
@@ -112,8 +126,9 @@ class Watch:
     def page(self, slug: str) -> str | None:
         """Return the page of a path ('' for the overview), rebuilt if that is due; None for an unknown path."""
         kind, _, study = slug.partition("/")
-        if kind == "recommendation" and study in self._recommendations():
-            return self._recommendations()[study].read_text(encoding="utf-8")
+        if kind == "recommendation":
+            found = {path.parent.name: path for path in self.home.glob("recommendations/*/report.html")}
+            return found[study].read_text(encoding="utf-8") if study in found else None
         if slug not in ("", "runs") and not (kind == "study" and study in begun_studies(self.home)):
             return None
         page = self._pages.setdefault(slug, _Page())
@@ -131,10 +146,6 @@ class Watch:
                 now = time.monotonic()
                 page.due = now + max(self._pause, REST * (now - started))
             return page.html
-
-    def _recommendations(self) -> dict[str, Path]:
-        """Return the pages that `fairground recommend` wrote, by name."""
-        return {path.parent.name: path for path in sorted(self.home.glob("recommendations/*/report.html"))}
 
     def _build_report(self, page: _Page, study: str) -> None:
         """Build the report of a study, or of all runs; drawn again only if a record has changed."""
@@ -167,7 +178,7 @@ class Watch:
             "overview.html",
             title=f"Running in {self.home.name or self.home}",
             studies=studies,
-            recommendations=list(self._recommendations()),
+            recommendations=[recommendation_card(one) for one in sorted(self.home.glob("recommendations/*/"))],
             cards=cards[:MOST_CARDS],
             n_more_cards=max(0, len(cards) - MOST_CARDS),
             finished=[run_card(one) for one in finished[:MOST_FINISHED]],
