@@ -101,7 +101,7 @@ def _environment() -> "Environment":
     made.trim_blocks = made.lstrip_blocks = True
 
     def breakable(name: str) -> Markup:
-        return Markup(escape(name).replace("_", Markup("_<wbr>")))
+        return Markup(re.sub("([_/])", r"\1<wbr>", str(escape(name))))
 
     def unbroken(sentence: str) -> str:
         return sentence.replace(" %", "\u00a0%").replace(" ± ", "\u00a0±\u00a0")
