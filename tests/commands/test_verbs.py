@@ -175,7 +175,7 @@ def test_an_unfair_comparison_is_refused_and_shown_when_insisted_on(home, capsys
 
 def test_a_page_is_written_of_runs(home, tmp_path):
     chosen = fg.runs(home=home, loss="margin")
-    written = fg.report(chosen, out=tmp_path / "page.html", formats=["csv"], title="Margins", quiet=True)
+    written = fg.report(chosen, out=tmp_path / "page", formats=["csv"], title="Margins", quiet=True)
     assert "Margins" in Path(written).read_text()
     assert written.runs == tuple(run.name for run in chosen)
     assert [path.suffix for path in written.tables] == [".csv"]

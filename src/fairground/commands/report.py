@@ -52,6 +52,8 @@ def report(
     found = find_runs(names, folder)
     found = replace(found, metric=metric, title=title or found.title)
     page = folder / "report.html" if out is None else Path(out)
+    if not (page.suffix or page.is_dir()):
+        page = page.with_suffix(".html")
     with spinner(f"drawing a page of {len(found.records)} runs", is_quiet=quiet):
         sections = inputs_of(found)
         build_page(found, out=page, inputs=sections)

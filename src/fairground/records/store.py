@@ -7,6 +7,7 @@ import getpass
 import json
 import os
 import platform
+import shlex
 import shutil
 import sqlite3
 import threading
@@ -179,7 +180,7 @@ class Store:
         known = changes(self.root)
         begun = [run for run in folder_names(self.root) if name and run.startswith(name) and run not in known]
         if len(begun) == 1 and (self.root / "runs" / begun[0] / "spec.json").exists():
-            resume = f"`fairground resume {begun[0]}` continues it"
+            resume = f"`fairground resume {begun[0]} --home {shlex.quote(str(self.root))}` continues it"
             require(any(run.startswith(name) for run in known), f"run {begun[0]} is not finished: {resume}")
         return resolved(name, sorted(known), self.root)
 
