@@ -66,6 +66,10 @@ def test_an_answer_has_a_page_and_a_model_is_printed_again_made_again_and_contin
     made = CliRunner().invoke(app, ["reproduce", found["name"][:6], "--home", str(home)])
     assert made.exit_code == 0, made.output
     assert "the weights are bit-identical" in made.stdout
+    out = home / "made.npz"
+    words_of_embed = ["embed", found["name"][:6], str(features), "-o", str(out), "--home", str(home)]
+    assert CliRunner().invoke(app, words_of_embed).exit_code == 0
+    assert out.is_file()
 
     with monkeypatch.context() as patch:
         patch.setattr(Workbench, "fit", lambda *_: pytest.fail("trained again"))
@@ -125,6 +129,21 @@ def test_ctrl_c_leaves_a_page_and_a_model_and_the_same_command_continues(
     done = call(*words)
     assert done.exit_code == 0
     assert "opened after this choice" in done.stdout
+
+
+def test_ctrl_c_while_the_model_is_trained_keeps_what_was_measured(features, tmp_path, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    words = (features, "--home", tmp_path / "home", "--time", "8s")
+    with monkeypatch.context() as patch:
+        patch.setattr(Recommendation, "_train_final", stop)
+        stopped = call(*words)
+    assert (stopped.exit_code, stopped.stdout) == (130, "")
+    assert "nothing is lost. The same command continues from here" in stopped.stderr
+    measured = next((tmp_path / "home").rglob("measurements.jsonl")).read_bytes()
+    assert call(*words).exit_code == 0
+    assert next((tmp_path / "home").rglob("measurements.jsonl")).read_bytes().startswith(measured)
 
 
 def test_ctrl_c_while_the_network_is_chosen_ends_with_that_of_the_protocol(tmp_path, monkeypatch):

@@ -46,7 +46,7 @@ def test_data_that_cannot_be_divided_is_refused_with_what_to_do(sizes, sentence)
 
 def test_halves_are_drawn_by_the_seed():
     assert divided(*[9] * 8)[0] == {"split": "random_halves", "split.seed": 3}
-    assert "half of the classes, drawn by seed 3, tests" in divided(*[9] * 300)[1]
+    assert "half of the classes, drawn by seed 3, are kept for the test" in divided(*[9] * 300)[1]
     assert "the data set's own test half" in divided(*[9] * 300, has_test_half=True)[1]
 
 

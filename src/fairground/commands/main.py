@@ -126,9 +126,6 @@ def main() -> None:
     except OSError as error:  # the disk, not the program: full, read-only, gone
         complain(f"{error.filename or 'the disk'}: {error.strerror or error}")
         sys.exit(1)
-    except KeyboardInterrupt:
-        complain("stopped")
-        sys.exit(130)
 
 
 if __name__ == "__main__":

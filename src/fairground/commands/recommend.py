@@ -121,6 +121,7 @@ def _recommend(
             if is_new:
                 from fairground.recommendation.recommendation import Recommendation
 
+                folder.write(title=request.title)
                 budget.seconds = max(seconds - spent, 0.0) if extra is None else extra
                 result = Recommendation(request, folder, budget, progress, device).run()
             else:
@@ -157,7 +158,11 @@ def recommend_command(
 
     Or: fairground recommend features.npz --time 2m --by map@r
     """
-    result = _recommend(data, parse_overrides(words or []), home, **settings)
+    stopped = "stopped; nothing is lost. The same command continues from here."
+    try:
+        result = _recommend(data, parse_overrides(words or []), home, **settings)
+    except KeyboardInterrupt:  # before the first answer, or while the model is trained: what was measured is kept
+        return Answer(None, failure=stopped, exit_code=130)
     model = result.model.absolute()
     yours = "YOUR_IMAGES" if read_json(model / "model.json")["is_picture"] else "YOUR_FEATURES.npz"
     lines = [
@@ -166,5 +171,4 @@ def recommend_command(
         f"model: {model}  (try: fairground embed {model} {yours} -o embeddings.npz)",
     ]
     is_stopped = result.is_stopped and result.is_new
-    failure = "stopped; nothing is lost. The same command continues from here." if is_stopped else ""
-    return Answer(result.to_dict(), lines, failure, 130 if is_stopped else 0)
+    return Answer(result.to_dict(), lines, stopped if is_stopped else "", 130 if is_stopped else 0)

@@ -231,8 +231,10 @@ def _what_to_take(found: Decision, test: UnsealedScores) -> str:
         known = f" On {where}, {hits[frozen.label]} {first}." if hits else ""
         return f"Use {as_is}: {because}.{known}"
     if hits:
-        instead = f"instead of {hits[frozen.label]} with the {frozen.title}"
-        return f"Use the {chosen.title}: on {where}, {hits[chosen.label]} {first}, {instead}."
+        found_first = f"{hits[chosen.label]} {first}, instead of {hits[frozen.label]} with the {frozen.title}"
+        if test.scores[chosen.label]["recall@1"] < test.scores[frozen.label]["recall@1"]:
+            return f"Validation classes chose the {chosen.title}, but on {where} only {found_first}."
+        return f"Use the {chosen.title}: on {where}, {found_first}."
     gain, _ = _gain(found, chosen, "recall@1")
     more = f"{100 * abs(gain):.1f} points {'more' if gain >= 0 else 'fewer'}"
     return f"Use the {chosen.title}: on validation classes, {more} {first} than with the {frozen.title}."

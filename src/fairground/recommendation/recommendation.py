@@ -136,8 +136,8 @@ class Recommendation:
                 self.speed, seconds = 1 / each, TEST_PASSES * bench.n_test * each
                 budget.kept = min(seconds, budget.seconds / 2)
                 if seconds > budget.seconds / 2:
-                    alone = f"The {bench.n_test} test images alone take {duration(seconds)}"
-                    progress.say(f"{alone}: the time is too short and will be exceeded.")
+                    alone = f"The {bench.n_test} test images alone take about {duration(seconds)}"
+                    progress.say(f"{alone}, more than half of the time that is left: it may be exceeded.")
             self.rows = bench.embed(bench.seen, is_time=lambda: budget.left("embed") > 0, tell=counted)
         n = len(self.rows)
         require(n > 0, NOTHING_READ, DataError)
@@ -169,7 +169,7 @@ class Recommendation:
                 # The first of each in turn.
                 portfolio[1:1] = trained_networks(request.new(budget.seconds))[:2]
         in_turn = f"{len(folds.classes)} classes validate in turn, in {folds.n_folds} folds"
-        self.progress.say(f"{in_turn}: closed forms on all of them, trainings on one and, where it is open, on more.")
+        self.progress.say(f"{in_turn}. A training is judged on one fold, and on others while the decision is open.")
         self.search = search
         search.run(self.frozen, portfolio)
 
@@ -192,7 +192,8 @@ class Recommendation:
             # The test images go through all stages for the frozen network, and through all for this one.
             self.budget.kept *= 2 / TEST_PASSES
         rows = np.sort(self.rows if len(self.rows) else bench.seen)
-        self.progress.news(f"training the model to hand over: {method.title}")
+        verb = "writing" if method.trains == "nothing" else "training"
+        self.progress.news(f"{verb} the model to hand over: {method.title}")
         with torch_threads(_threads(spec)):
             training = Adaptation(bench, spec, rows)
             most = method.steps

@@ -40,10 +40,9 @@ def choose_split(
         "ones there are more finely",
         DataError,
     )
-    test = "the data set's own test half" if has_test_half else f"half of the classes, drawn by seed {seed},"
-    sealed = f"{test} tests, sealed until a method is chosen"
-    others = "the others train and validate in turn, in folds of classes"
-    return {"split": "random_halves", "split.seed": seed}, f"No class is in two parts: {sealed}; {others}."
+    test = "the data set's own test half is" if has_test_half else f"half of the classes, drawn by seed {seed}, are"
+    kept = f"{test} kept for the test until a method is chosen; the others train and validate in turn"
+    return {"split": "random_halves", "split.seed": seed}, f"No class is in two parts: {kept}."
 
 
 class ClassFolds:
