@@ -241,7 +241,8 @@ def score_against_distance(tables: Mapping[str, ResultTable], labels: Sequence[s
         name="score_against_distance",
         title="Score against distance",
         sentence=f"{heading(metric)} on {count(len(found), 'split')} whose test classes are further and further from "
-        "the training classes; shades are 95 % intervals over runs.",
+        "the training classes; shades are 95 % intervals over runs. Fewer test classes are easier by themselves: where "
+        "their numbers differ, compare methods at one distance.",
         draw=panels(
             [panel], columns=1, keys=[(label, series_of(rank)) for rank, label in enumerate(labels)], kind="line"
         ),
