@@ -315,7 +315,7 @@ def test_orders_at_defaults_are_compared_between_sets_that_are_finished() -> Non
     assert c25_sets.page([], cub) is None
     # C21 asks of the same runs how much of a table is the loss that all sets share.
     shared = c21_variance.page([], cub, default=same)
-    assert verdicts(shared) == {"3 data sets, 25 losses, default: a table is mostly its losses": "holds"}
+    assert verdicts(shared) == {"3 data sets (25 losses, default): a table is mostly its losses": "holds"}
 
 
 def test_the_ceiling_and_the_interval_over_sets_of_c25_are_what_one_computes_by_hand() -> None:

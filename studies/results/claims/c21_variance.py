@@ -54,7 +54,7 @@ def page(
     found = {one.title: shares([one.scores], level=level) for one in tables}
     variances = {one.title: components([one.scores]) for one in tables}
     if alike:
-        found[f"{len(alike)} data sets, {len(alike[0])} losses, default"] = shares(alike, level=level)
+        found[f"{len(alike)} data sets ({len(alike[0])} losses, default)"] = shares(alike, level=level)
     if len(searched) >= LEAST_SETS:
         sets = [one.scores / one.gain for one in searched]
         found["all searched sets"] = shares(sets, level=level)
@@ -131,7 +131,7 @@ def _fixed(runs: Sequence[ExportedRun]) -> list[_Table]:
             losses = sorted(set.intersection(*(kinds[kind] for kind in asked)))
             scores = _scores(some, losses, asked, lambda run: run.data)
             if scores is not None:
-                title = f"{name}, {len(losses)} losses, {' or '.join(asked)}"
+                title = f"{name} ({len(losses)} losses, {' or '.join(asked)})"
                 found.append(_Table(title=title, scores=scores, gain=1.0))
     return found
 
@@ -156,7 +156,7 @@ def _settings(runs: Sequence[ExportedRun], field: Sequence[ExportedRun]) -> list
     same = [run for run in field if run.is_final and run.data == "cub200" and run.seed in seeds]
     found += [replace(run, method=f"{run.method}, {kinds[2]}") for run in same if run.method in losses]
     scores = _scores(found, losses, kinds, lambda run: run.data, least_splits=1)
-    title = f"CUB standard split, {len(losses)} losses, also searched"
+    title = f"CUB's standard split ({len(losses)} losses, also searched)"
     return [] if scores is None else [_Table(title=title, scores=scores, gain=1.0)]
 
 
@@ -171,7 +171,7 @@ def _searched(name: str, runs: Sequence[ExportedRun]) -> _Table | None:
         return None
     untrained = np.mean([run.scores["test", METRIC] for run in some if run.method in UNTRAINED])
     return _Table(
-        title=f"{SHORT[name]}, {len(losses)} losses, {len(searches)} searches",
+        title=f"{SHORT[name]} ({len(losses)} losses, {len(searches)} searches)",
         scores=scores,
         gain=float(scores.mean(axis=(1, 2, 3)).max() - untrained),
     )
@@ -210,7 +210,7 @@ def _percent(share: Share) -> str:
 
 def _headline(found: Mapping[str, Mapping[str, Share]], is_searched: bool) -> str:
     """Return the finding: tables at defaults first, then what makes a table less about its losses."""
-    parts = [f"{_percent(one['loss'])} ({title})" for title, one in found.items() if PUBLISHED not in title]
+    parts = [f"{_percent(one['loss'])} on {title}" for title, one in found.items() if PUBLISHED not in title]
     open_question = "" if is_searched else " Independent searches are outstanding."
     return (
         "**On one data set and at fixed settings, a table of losses is about its losses; beyond, less so.** Of "
