@@ -63,6 +63,8 @@ def test_splits_of_rising_distance_are_data_sets_and_draw_score_against_distance
     keys = {section_key(record)[0] for records in found.values() for record in records}
     assert keys == {f"birds, level {level}" for level in range(4)}
     over = over_tables(tables(found))
+    assert "splits of one data set" in over.lead
+    assert "splits of one data set" not in over_tables(tables(study())).lead
     figure = over.figures[0]
     assert figure.name == "score_against_distance"
     assert [row[:2] for row in figure.rows[:4]] == [("a", 20.0), ("a", 21.0), ("a", 22.0), ("a", 23.0)]

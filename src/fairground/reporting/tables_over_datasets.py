@@ -7,7 +7,7 @@ from fairground import reporting
 from fairground.comparison import LEVEL, OverDatasets
 from fairground.comparison.over_datasets import over_datasets
 from fairground.reporting import ResultTable, heading, indented, plain_pair, sentence, shorten, text_table
-from fairground.spec import in_unit, require
+from fairground.spec import canonical_json, in_unit, require
 
 
 class OverTables(NamedTuple):
@@ -22,11 +22,14 @@ class OverTables(NamedTuple):
     def lead(self) -> str:
         at = f"{100 * self.found.level:g} %"
         datasets = ", ".join(shorten(name, 60) for name in self.found.datasets)
+        runs = (run for table in self.tables.values() for row in table.rows for run in row.done)
+        is_one = len({canonical_json(run.spec["data"]) for run in runs}) == 1
+        shared = " They are splits of one data set, so that nothing here is about other data." if is_one else ""
         missing = f" Not on every data set, and left out: {', '.join(self.left_out)}." if self.left_out else ""
         return (
             f"By {heading(self.metric)} on {len(self.found.datasets)} data sets ({datasets}). Rank 1 is best; the "
             f"intervals of all ranks hold at once at {at}, by resampling data sets and seeds. Ranks say how often "
-            f"a method is ahead, mean differences by how much.{missing}"
+            f"a method is ahead, mean differences by how much.{shared}{missing}"
         )
 
     @property
