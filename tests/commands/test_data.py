@@ -55,6 +55,7 @@ def test_kinds_are_guessed_from_the_path(tmp_path):
     parquet.write_table(pyarrow.table({"features": [[1.0]], "label": ["a"]}), tmp_path / "f.parquet")
     for name, kind in (("t.csv", "table"), ("f.npz", "features"), ("t.parquet", "table"), ("f.parquet", "features")):
         assert call(tmp_path / name).stdout.startswith(f"{name[0]} ({kind}): ")
+    assert "f (features): 3 items of 3 classes" in call(tmp_path / "f.npz").stdout
 
 
 def test_a_data_set_without_a_path(tmp_path):

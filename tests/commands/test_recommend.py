@@ -70,6 +70,8 @@ def test_an_answer_has_a_page_and_a_model_is_printed_again_made_again_and_contin
     words_of_embed = ["embed", found["name"][:6], str(features), "-o", str(out), "--home", str(home)]
     assert CliRunner().invoke(app, words_of_embed).exit_code == 0
     assert out.is_file()
+    shown = CliRunner().invoke(app, ["show", found["name"], "--home", str(home)])
+    assert f"That is a recommendation; its page is {home}" in str(shown.exception)
 
     with monkeypatch.context() as patch:
         patch.setattr(Workbench, "fit", lambda *_: pytest.fail("trained again"))

@@ -77,12 +77,13 @@ def check(
 
 def _lines(found: "audit.Audit", name: str) -> Iterator[str]:
     sizes, shapes = found.class_sizes, found.image_sizes
-    yield f"{name}: {found.n_images} images of {found.n_classes} classes"
+    noun = "items" if found.near_duplicates is None else "images"
+    yield f"{name}: {found.n_images} {noun} of {found.n_classes} classes"
     for part, (images, classes) in found.parts.items():
-        yield f"  {part:<12}{images:>8} images{classes:>7} classes"
+        yield f"  {part:<12}{images:>8} {noun}{classes:>7} classes"
     spread = f"{sizes['smallest']:.0f} to {sizes['largest']:.0f}, median {sizes['median']:g}"
-    yield f"  images per class: {spread}; largest/smallest {sizes['ratio']:.3g}, Gini {sizes['gini']:.2f}"
-    yield f"  classes of one image: {sizes['of_one_image']:.0f}"
+    yield f"  {noun} per class: {spread}; largest/smallest {sizes['ratio']:.3g}, Gini {sizes['gini']:.2f}"
+    yield f"  classes of one {noun[:-1]}: {sizes['of_one_image']:.0f}"
     if shapes:
         shorter = f"shorter side {shapes['shorter_side_smallest']} or more, median {shapes['shorter_side_median']}"
         longer = f"longer side up to {shapes['longer_side_largest']}"
@@ -92,11 +93,11 @@ def _lines(found: "audit.Audit", name: str) -> Iterator[str]:
         yield f"    {sentence}"
     if found.unreadable > _UNREADABLE_SHOWN:
         yield f"    and {found.unreadable - _UNREADABLE_SHOWN} more; --json names them"
-    yield from _copies("exact duplicates", found.duplicates)
+    yield from _copies("exact duplicates", found.duplicates, noun)
     if found.near_duplicates is None:
         yield "  near duplicates: not searched, features have no images"
     else:
-        yield from _copies("near duplicates", found.near_duplicates)
+        yield from _copies("near duplicates", found.near_duplicates, noun)
         yield f"    ({found.near_rule}; {found.too_plain} images are too plain to be judged)"
     for parts, names in found.shared_classes.items():
         yield f"  classes shared by {parts.replace(', ', ' and ')}: {len(names)}, first '{names[0]}'"
@@ -108,9 +109,9 @@ def _lines(found: "audit.Audit", name: str) -> Iterator[str]:
     yield from (f"  note: {note}" for note in notes)
 
 
-def _copies(what: str, copies: "audit.Copies") -> Iterator[str]:
+def _copies(what: str, copies: "audit.Copies", noun: str) -> Iterator[str]:
     across = f"{copies.across_parts} of them across parts, {copies.across_classes} across classes"
-    yield f"  {what}: {copies.images} images, {across}"
+    yield f"  {what}: {copies.images} {noun}, {across}"
     for first, second in copies.examples:
         yield f"    '{first}' and '{second}'"
 

@@ -1,5 +1,6 @@
 """A run found by the beginning of its name."""
 
+from glob import escape
 from pathlib import Path
 
 from fairground.records import folder_names
@@ -28,6 +29,8 @@ def resolved(name: str, known: list[str], root: Path) -> str:
         return name
     found = [run for run in known if run.startswith(name)] if name else []
     hint = nearest(name, known) or ("" if known else " There are no runs yet.")
+    if name and (pages := list(root.glob(f"recommendations/{escape(name)}*/report.html"))):
+        hint = f" That is a recommendation; its page is {pages[0]}."
     require(len(found) > 0, f"no run '{name}' in {root}.{hint}")
     some = ", ".join(found[:4]) + (", ..." if len(found) > 4 else "")
     require(len(found) == 1, f"'{name}' could be {some}: type more of the name")
