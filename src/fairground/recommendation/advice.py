@@ -232,7 +232,11 @@ def _what_to_take(found: Decision, test: UnsealedScores) -> str:
         return f"Use {as_is}: {because}.{known}"
     if hits:
         found_first = f"{hits[chosen.label]} {first}, instead of {hits[frozen.label]} with the {frozen.title}"
-        if test.scores[chosen.label]["recall@1"] < test.scores[frozen.label]["recall@1"]:
+        mine, its = test.scores[chosen.label], test.scores[frozen.label]
+        if mine["recall@1"] == its["recall@1"]:
+            found_first = f"{hits[chosen.label]} {first}, as with the {frozen.title}"
+            found_first += f"; MAP@R is {show('map@r', mine['map@r'])} instead of {show('map@r', its['map@r'])}"
+        if mine["recall@1"] < its["recall@1"]:
             return f"Validation classes chose the {chosen.title}, but on {where} only {found_first}."
         return f"Use the {chosen.title}: on {where}, {found_first}."
     gain, _ = _gain(found, chosen, "recall@1")
