@@ -311,6 +311,7 @@ def test_orders_at_defaults_are_compared_between_sets_that_are_finished() -> Non
     assert page.headline.startswith("**The order of losses at their defaults carries over to other data**")
     assert "between 3 data sets it correlates +1.00 [+1.00, +1.00] on average" in page.headline
     assert "other losses the interval is [+1.00, +1.00] (jackknife" in page.answers[0].sentence
+    assert "| *all others* | L24 0 % | L24 0 % | L24 0 % |" in page.markdown()
     assert verdicts(c25_sets.page(backwards, cub)) == {"mean over pairs": "does not hold"}
     assert c25_sets.page([], cub) is None
     # C21 asks of the same runs how much of a table is the loss that all sets share.
