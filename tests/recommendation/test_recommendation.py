@@ -75,6 +75,15 @@ def test_training_that_helps_is_handed_over_and_the_test_classes_agree(tmp_path)
     assert load_model(folder.model).metadata.notes
 
 
+def test_more_time_that_is_short_leaves_a_longer_training_as_it_is(tmp_path):
+    first, folder = recommended_of_features(tmp_path, progress_of(12.0), n_noise=8, spread=0.8)
+    assert first["steps"] > 0
+    again, folder_again = recommended_of_features(tmp_path, progress_of(0.5), n_noise=8, spread=0.8)
+    assert again == first
+    assert folder_again.plan["weights_sha256"] == folder.plan["weights_sha256"]
+    assert folder_again.plan["n_openings"] == 1
+
+
 def test_a_network_is_trained_on_all_seen_classes_at_least_as_long_and_made_again(photos, tmp_path, monkeypatch):
     monkeypatch.setattr("fairground.recommendation.search.Search.chosen", lambda self: self.best("network"))
     progress = progress_of(20.0, tick=0.1)
@@ -90,7 +99,7 @@ def test_a_network_is_trained_on_all_seen_classes_at_least_as_long_and_made_agai
 
 def test_joined_networks_are_handed_over_made_again_and_embed(photos, tmp_path, monkeypatch):
     monkeypatch.setattr(networks, "available_trunks", lambda: ["efficientnet_lite0", "efficientnet_lite1"])
-    monkeypatch.setattr(Search, "is_better", lambda _, a, b: a.network != b.network)
+    monkeypatch.setattr(Search, "replaces", lambda _, a, b: a.network != b.network)
     monkeypatch.setattr(Search, "rank", lambda _, method, folds=None: len(method.network.name))
     # A discriminant of 2,560 features takes seconds.
     monkeypatch.setattr(search, "DISCRIMINANTS", ())

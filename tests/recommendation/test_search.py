@@ -69,9 +69,9 @@ def searched(tmp_path, budget, *, known=None, **data):
     return Search(request, budget, made, Measurements() if known is None else known, lambda _: bench, lambda _: None)
 
 
-def measured(values, *, n_folds=1):
+def measured(values, *, n_folds=1, n_classes=20):
     """Return a search that knows so much of each method: by hand, a score per class and fold."""
-    found = Search(Request(title="", base={}), ticking(1.0, tick=0.0), folds(8), Measurements(), None, None)
+    found = Search(Request(title="", base={}), ticking(1.0, tick=0.0), folds(n_classes), Measurements(), None, None)
     for method, scores in values:
         found.entered[method.label] = method
         for fold in range(n_folds):
@@ -94,12 +94,22 @@ def test_a_difference_and_its_standard_error_by_hand():
         ([0.5, 0.5, 0.5, 0.5], [0.5, 0.5, 0.5, 0.5], FROZEN),
         ([0.6, 0.6, 0.6, 0.6], [0.5, 0.5, 0.5, 0.5], CLOSED),
         ([0.6, 0.6, 0.6, 0.6], [0.7, 0.7, 0.7, 0.7], TRAINED),
-        # Better in the mean, but by less than one standard error: 0.025 against 0.085.
+        # Half of an error of 0.05 / sqrt(4) is 0.0125: four classes that agree do not prove a difference of 0.01.
+        ([0.51, 0.51, 0.51, 0.51], [0.5, 0.5, 0.5, 0.5], FROZEN),
+        # Better by 0.025, its error hypot(0.171, 0.05) / 2 = 0.089.
         ([0.6, 0.6, 0.6, 0.6], [0.4, 0.7, 0.8, 0.6], CLOSED),
     ],
 )
-def test_a_method_replaces_another_by_more_than_one_standard_error(closed, trained, expected):
+def test_a_method_replaces_a_simpler_one_by_more_than_half_a_standard_error(closed, trained, expected):
     found = measured([(FROZEN, [0.5] * 4), (CLOSED, closed), (TRAINED, trained)])
+    assert found.chosen().label == expected.label
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "gain", "expected"), [(12, 0.07, TRAINED), (11, 0.07, FROZEN), (11, 0.08, TRAINED)]
+)
+def test_a_network_that_learns_from_few_classes_needs_three_standard_errors(n_classes, gain, expected):
+    found = measured([(FROZEN, [0.5] * 4), (TRAINED, [0.5 + gain] * 4)], n_classes=n_classes)
     assert found.chosen().label == expected.label
 
 
@@ -147,10 +157,10 @@ def test_what_an_earlier_session_measured_is_not_measured_again(tmp_path, monkey
 
 
 def test_a_short_session_keeps_the_answer_of_earlier_ones(tmp_path):
-    first = searched(tmp_path, ticking(16.0, tick=0.05), n_noise=2, spread=0.8)
+    first = searched(tmp_path, ticking(16.0, tick=0.05), n_noise=8, spread=0.8)
     first.run(FROZEN, [])
     assert first.chosen().trains != "nothing"
-    again = searched(tmp_path, ticking(1e-6, tick=1.0), known=first.known, n_noise=2, spread=0.8)
+    again = searched(tmp_path, ticking(1e-6, tick=1.0), known=first.known, n_noise=8, spread=0.8)
     again.run(FROZEN, [])
     assert again.chosen() == first.chosen()
     assert again.entered.keys() == first.entered.keys()

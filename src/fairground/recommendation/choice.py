@@ -2,8 +2,10 @@
 
 Formula
     d_c(a, b) = rank of method a - rank of method b on validation class c, over the folds that both were measured on
-    a replaces b if mean(d) > sd(d) / sqrt(n) / 2: by more than half a standard error, n classes. What costs more is
-    worth more as a rule, and is trained longer and on more classes in the end than where it is judged.
+    a replaces b if mean(d) > k sqrt((sd(d)^2 + s^2) / n), n classes: a few that agree by chance prove nothing, so that
+    s = 0.05 is added to what their scatter says. k = 1/2, because what costs more is worth more as a rule, and is
+    trained longer and on more classes in the end than where it is judged; k = 3 for a network that learns from
+    fewer than 12 classes, which learns these and often forgets what tells others apart.
     Methods challenge in this order: frozen, closed forms, heads, networks; within each the best by rank.
 """
 
@@ -14,18 +16,23 @@ import numpy as np
 from fairground.recommendation.methods import Method
 from fairground.recommendation.recommendation_folder import Measurements
 from fairground.recommendation.request import Request
+from fairground.recommendation.sealed_classes_and_folds import ClassFolds
 from fairground.spec import Trains
 
 #: what methods train, the simplest first
 KINDS: tuple[Trains, ...] = ("nothing", "head", "network")
-#: standard errors by which a method has to be better than a simpler one
-ENOUGH_ERRORS = 0.5
+#: standard errors by which a method has to be better than a simpler one, and where a network learns from few classes
+ENOUGH_ERRORS, ENOUGH_WHERE_FEW = 0.5, 3.0
+FEW_CLASSES = 12
+#: deviation of a difference between classes, on top of the measured one
+DEVIATION = 0.05
 
 
 class Choice:
     """The choice among the methods `entered` so far, by label, the frozen network first."""
 
     request: Request
+    folds: ClassFolds
     known: Measurements
     entered: dict[str, Method]
 
@@ -35,8 +42,11 @@ class Choice:
         values = [self.known.by_class(method.label, metric, which) for metric in self.request.deciding]
         return float(np.mean([list(one.values()) for one in values])) if which else float("-inf")
 
-    def difference(self, a: Method, b: Method) -> tuple[float, float]:
-        """Return the mean of a - b over validation classes, and its standard error; infinite for one class."""
+    def difference(self, a: Method, b: Method, deviation: float = 0.0) -> tuple[float, float]:
+        """Return the mean of a - b over validation classes, and its standard error; infinite for one class.
+
+        `deviation` is added to the measured one.
+        """
         folds = sorted({*self.known.folds(a.label)} & {*self.known.folds(b.label)})
         found = []
         for metric in self.request.deciding:
@@ -44,7 +54,9 @@ class Choice:
             found.append([of_a[label] - of_b[label] for label in of_a])
         values = np.mean(found, axis=0)
         n = len(values)
-        return (float(values.mean()), float(values.std(ddof=1) / np.sqrt(n))) if n > 1 else (0.0, float("inf"))
+        if n == 1:
+            return 0.0, float("inf")
+        return float(values.mean()), float(np.hypot(values.std(ddof=1), deviation) / np.sqrt(n))
 
     def best(self, kind: str) -> Method | None:
         """Return the best method of a kind; of those on several folds, where there are any."""
@@ -55,9 +67,15 @@ class Choice:
         """Return the best method of each kind that was measured, the simplest first."""
         return [found for kind in KINDS if (found := self.best(kind))]
 
-    def is_better(self, a: Method, b: Method) -> bool:
-        mean, error = self.difference(a, b)
-        return mean > ENOUGH_ERRORS * error
+    def replaces(self, a: Method, b: Method) -> bool:
+        """Tell whether a is better than b, which is simpler, by enough."""
+        mean, error = self.difference(a, b, DEVIATION)
+        is_few = a.trains == "network" and len(self.folds.classes) < FEW_CLASSES
+        return mean > (ENOUGH_WHERE_FEW if is_few else ENOUGH_ERRORS) * error
+
+    def _is_about_as_good(self, a: Method, b: Method) -> bool:
+        mean, error = self.difference(b, a)
+        return mean <= ENOUGH_ERRORS * error
 
     def chosen(self) -> Method:
         """Return what replaced everything simpler; of a training the longest form that is about as good.
@@ -66,11 +84,11 @@ class Choice:
         """
         found = next(iter(self.entered.values()))
         for challenger in self.best_of_each():
-            if self.is_better(challenger, found):
+            if self.replaces(challenger, found):
                 found = challenger
         if found.trains != "network":
             return found
         folds = self.known.folds(found.label)
         same = (one for one in self.entered.values() if (one.training, one.trains) == (found.training, found.trains))
-        close = [one for one in same if self.known.folds(one.label) == folds and not self.is_better(found, one)]
+        close = [one for one in same if self.known.folds(one.label) == folds and self._is_about_as_good(one, found)]
         return max([found, *close], key=lambda one: (one.steps, bool(one.head), -one.published))

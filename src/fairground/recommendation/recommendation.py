@@ -116,6 +116,14 @@ class Recommendation:
                 self.network = self.request.first()
             self.progress.news("Stopped. Ending with the best so far: model and page (Ctrl-C again leaves at once).")
         self.decision = advice.decide(self.search, self.frozen)
+        if self._is_answered():
+            n = self.folder.plan["result"]["steps"]
+            title = self.decision.chosen.title
+            self.progress.news(
+                f"The answer stays: the {title} again, and there is no time for more than its {n} steps."
+            )
+            self.folder.write(spent=round(self.folder.plan["spent"] + self.budget.used(), 1))
+            return dict(self.folder.plan["result"])
         model, spec = self._train_final()
         if self.search is not None and not is_stopped:
             self.test = self._open_test(model)
@@ -175,6 +183,19 @@ class Recommendation:
 
     # final
 
+    def _is_answered(self) -> bool:
+        """Tell whether an earlier session trained what is chosen now, for longer than there is time for here."""
+        plan, method = self.folder.plan, self.decision.chosen
+        if method.trains == "nothing" or plan["result"] is None or plan["result"]["is_stopped"]:
+            return False
+        earlier, spec = AdaptationSpec.from_plain(plan["adaptation"]), self._spec_of(method)
+        is_same = replace(earlier, steps=spec.steps) == spec and plan["rows"] == np.sort(self.rows).tolist()
+        each = self.search.step_seconds.get(method.training, np.inf) if self.search else np.inf
+        return is_same and earlier.steps * each > self.budget.left("final")
+
+    def _spec_of(self, method: Method) -> AdaptationSpec:
+        return method.spec(self.request.base, self.request.seed)
+
     def _train_final(self) -> tuple[AdaptedModel, AdaptationSpec]:
         """Train what was chosen on all seen classes; where that diverges, the best of what needs no training."""
         try:
@@ -186,7 +207,7 @@ class Recommendation:
 
     def _train_on_all(self, method: Method) -> tuple[AdaptedModel, AdaptationSpec]:
         """Train a method at least as long as it was judged; one that still improved as long as there is time."""
-        spec = method.spec(self.request.base, self.request.seed)
+        spec = self._spec_of(method)
         bench = self.bench_of(method)
         if method.trains == "network" and not method.is_on_maps:
             # The test images go through all stages for the frozen network, and through all for this one.

@@ -154,7 +154,7 @@ class Search(Choice):
                 folds = self.known.folds(single.label)
                 self._measure_closed_forms(methods, folds)
                 best = self.best("nothing") or single
-                if best.network == joined.network and self.is_better(best, single):
+                if best.network == joined.network and self.replaces(best, single):
                     return
                 if len(self.known.folds(methods[-1].label)) >= len(folds):
                     why = "they are not better than one network by more than the noise"
