@@ -23,8 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairground.comparison.paired_table import Array, Layout
-from fairground.comparison.pooled_variance import scatter_of
+from fairground.comparison import Array, Layout, scatter_of
 
 #: how much of the stated error rate is spent; the rest is kept for scores that are not normally distributed
 CAUTION = 0.85

@@ -3,10 +3,8 @@
 from torch import Tensor, stack, where
 
 from fairground.contracts.loss import Tuples
+from fairground.functional import PairWeights, normalize, over_rows, pair_weights, rows_of, sum_over_rows
 from fairground.functional.means_and_log_sums import NOTHING, mean_of_parts, weighted_logsumexp, weighted_parts
-from fairground.functional.memory_blocks import over_rows, rows_of, sum_over_rows
-from fairground.functional.pair_distances import normalize
-from fairground.functional.pairs import PairWeights, pair_weights
 
 
 def decoupled_contrast(
