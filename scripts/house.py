@@ -48,7 +48,7 @@ SINCE_2020 = {
         reporting/test_frontier_page_in_browser splits/test_rising_distance training/test_few_shot""",
 }
 #: and their lines in files that other code shares, counted by hand when they came
-SHARED = {"src/fairground": 1_059, "tests": 1_092}
+SHARED = {"src/fairground": 1_041, "tests": 1_092}
 STUDY = """
 question = "Through which files does a study walk?"
 protocol = "laptop"
