@@ -153,3 +153,10 @@ def test_the_errata_are_complete_and_name_settings_that_exist() -> None:
     for name, setting in named:
         rooms = [room for room in ("losses", "miners", "samplers", "analysis") if name in list_room(room)]
         assert any(setting in settings_of(room, name) for room in rooms), (name, setting)
+
+
+def test_the_readme_counts_the_parts() -> None:
+    said = (ROOT / "README.md").read_text(encoding="utf-8")
+    rooms = {"losses": "losses", "miners": "miners", "batch samplers": "samplers", "regularisers": "regularisers"}
+    for words, room in (rooms | {"metrics": "metrics"}).items():
+        assert f" {len(list_room(room))} {words}" in said, words

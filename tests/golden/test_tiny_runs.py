@@ -149,12 +149,18 @@ def test_a_tiny_run_ends_as_it_always_did_also_when_it_is_stopped_and_resumed(ca
 
 
 def renew(names: Sequence[str]) -> None:
-    """Write the named runs, or all, and this machine's digests; others keep those of runs that are unchanged here."""
+    """Write the named runs, or all, and this machine's digests; others keep those of runs that are unchanged here.
+
+    A name is that of a part, `my_idea`, or of a run, `loss my_idea, mined`.
+    """
     known, before = stored()["digests"], stored()["runs"]
+    parts = {case: case.partition(",")[0].partition(" ")[2] for case in cases()}
+    unknown = {*names} - {*parts, *parts.values()}
+    assert not unknown, f"no tiny run is called {', '.join(unknown)}"
     here, runs = known.pop(machine_key(), {}), {}
     with tempfile.TemporaryDirectory() as scratch:
         for case, said in cases().items():
-            if names and case not in names:
+            if names and not {case, parts[case]} & {*names}:
                 runs[case] = before[case]
                 continue
             found = runs[case] = result_of(said, Path(scratch))

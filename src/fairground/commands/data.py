@@ -34,7 +34,7 @@ def check(
     device: Device = "auto",
     quiet: Quiet = False,
 ) -> Answer:
-    """Read every image and look for leaks: unreadable files, copies and near copies, classes shared by splits.
+    """Read every image and look for leaks. Finds unreadable files, copies and near copies, classes shared by splits.
 
     --labels ranks images that are nearer to another class than to their own. Exits with 1 when train and test share
     classes, and with 0 otherwise.
@@ -212,7 +212,7 @@ def get_command(
 
 
 def caches() -> Answer:
-    """List the caches that data.prepared and training.trainable made, longest unused first.
+    """List the caches of images and features. data.prepared and training.trainable make them; longest unused first.
 
     A cache is a folder; delete it to remove the cache. It is rebuilt when it is next needed.
 

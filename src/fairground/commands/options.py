@@ -28,7 +28,8 @@ WithDoctor = Annotated[
     "Warn about training problems such as collapse and suggest a remedy. Does not change results.",
 ]
 Device = Annotated[
-    str, "Where to compute: cpu, cuda, cuda:1, mps, or auto: an accelerator if there is one. Part of the record only."
+    str,
+    "Where to compute: cpu, cuda, cuda:1, mps, or auto: an accelerator if there is one. The run's name leaves it out.",
 ]
 Threads = Annotated[int | None, "CPU threads (default: all). Results are reproducible for a fixed number.", {"min": 1}]
 Again = Annotated[bool, "Train from the beginning, stored or not; the old record stays in the run's history."]

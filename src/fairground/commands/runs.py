@@ -168,7 +168,7 @@ def import_command(
     percent: Annotated[bool, "The file has per cent; 63.2 is then 0.632."] = False,
     home: Home = HOME,
 ) -> Answer:
-    """Import results of others; they stand in tables, marked as imported, and no verdict is made on them.
+    """Import results of others. They stand in tables, marked as imported, and no verdict is made on them.
 
     Columns: method or loss, dataset, perhaps seed and protocol, and metrics such as recall@1. Of a history with a
     column step, the last row of each run counts. Runs of a protocol stand on its page of the report.
@@ -199,7 +199,7 @@ def _stored(file: Path, said: Mapping[str, Value], is_percent: bool, home: Path)
 def remove(
     names: Annotated[list[str], "RUN...", "Names of runs, or the beginnings of them."], home: Home = HOME
 ) -> Answer:
-    """Delete runs with everything they left: record, history, checkpoints, embeddings.
+    """Delete runs and all their files. Record, history, checkpoints and embeddings go.
 
     Example: fairground runs remove 3f2a 77c1
     """

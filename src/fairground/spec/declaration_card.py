@@ -47,7 +47,8 @@ def declaration(spec: RunSpec) -> dict[str, str]:
     """Return the card, heading by heading; nothing that decides a result is left out."""
     optimiser, training, evaluation = spec.optimiser, spec.training, spec.evaluation
     length = f"{training.batches_per_epoch} batches" if training.batches_per_epoch else "one pass over the data"
-    patience = f"; stops when no score is better for more than {training.patience} epochs" if training.patience else ""
+    stops = f"; stops after {training.patience + 1} epochs without a better {evaluation.select_by}"
+    patience = stops if training.patience else ""
     chunks = f", gradients cached over chunks of {training.gradient_chunk}" if training.gradient_chunk else ""
     axes = evaluation.principal_axes
     seen_on = f"on {axes} principal axes of the EVALUATED IMAGES, labels unseen; " if axes else ""
