@@ -7,7 +7,7 @@ from fairground.commands import Answer, Verbatim
 
 
 def list_weights() -> Answer:
-    """List the published weights of every trunk: where to get them, their SHA-256, and whether they are here.
+    """List the published weights of every trunk. Where to get them, their SHA-256, and whether they are here.
 
     Nothing is downloaded: get the file by the address shown and put it into the folder the list ends with.
     The word `list` may be omitted.
@@ -26,7 +26,7 @@ def list_weights() -> Answer:
 
 
 def check(file: Annotated[Path, "FILE", "A file of weights."]) -> Answer:
-    """Check a file of weights: whether it is a published one, by its SHA-256, and which trunks it fits.
+    """Check a file of weights. Whether it is a published one, by its SHA-256, and which trunks it fits.
 
     Ends with 0 when a trunk can load it and 2 when none can, or when it is not the file its name says.
 
