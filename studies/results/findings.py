@@ -12,11 +12,11 @@ BEGIN, END = "<!-- findings: written by make results -->", "<!-- end of findings
 ORDER = (
     "c20_splits",
     "c23_since2020",
+    "c25_sets",
     "c21_variance",
     "c14_tuning",
     "c01_saturation",
     "c12_selection_on_test",
-    "c18_epochs",
     "c11_untrained",
 )
 WIDTH = 118

@@ -43,7 +43,7 @@ axes, unless a line says otherwise.
 FIELDS = ("c1_", "c17_", "c25_")
 PICTURES = ("c01_gains", "c21_variance")
 #: pages whose headline says what is not known
-OPEN = ("c17_finetuning", "c15_transfer", "c25_sets")
+OPEN = ("c17_finetuning", "c15_transfer")
 HEAD = """# What heads on frozen features and small networks say about deep metric learning
 
 Two papers of 2020 said that deep metric learning had not moved: Musgrave, Belongie and Lim (*A Metric Learning

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from studies.results.page import RANKED, SHORT, Picture
+from studies.results.page import RANKED, SHORT, Picture, listed
 from studies.results.records import ExportedRun
 from studies.results.select import Table, by_data, finals_by_data, means, untrained, values
 
@@ -36,7 +36,7 @@ def gains_picture(
     for data in searched.keys() & whole.keys():
         searched[data] |= scaled(data, {RAW: whole[data][METRIC]})
     defaults = {data: scaled(data, means(at_defaults[data])) for data in searched if data in at_defaults}
-    joined = " and ".join(SHORT[data] for data in defaults)
+    joined = listed([SHORT[data] for data in defaults])
     return Picture(
         name="c01_gains",
         caption=(
