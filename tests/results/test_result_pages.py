@@ -309,7 +309,7 @@ def test_orders_at_defaults_are_compared_between_sets_that_are_finished() -> Non
     left_out = "Flowers, CLINC150, Cars, fruits, Omniglot, groceries and AudioMNIST"
     assert f"Not finished, left out: {left_out}." in page.limits
     assert page.headline.startswith(
-        "**L24 at its defaults gets 100 % or more of what the best loss gains on each of 3 data sets**"
+        "**L24 gets 100 % or more of what the best loss gains on each of 3 data sets, all at"
     )
     assert "Whole orders of losses carry over: they correlate +1.00 [+1.00, +1.00] on average" in page.headline
     assert "other losses the interval is [+1.00, +1.00] (jackknife" in page.answers[0].sentence

@@ -173,8 +173,8 @@ def _headline(sets: Mapping[str, DefaultsOnSet], mean: Correlation, ceiling: flo
     }[above(mean, BOUND)]
     names = set(chosen.values())
     first = (
-        f"{names.pop()} at its defaults gets {_share(1 - max(missed))} or more of what the best loss gains on each of "
-        f"{len(sets)} data sets"
+        f"{names.pop()} gets {_share(1 - max(missed))} or more of what the best loss gains on each of {len(sets)} data "
+        "sets, all at their defaults"
         if len(names) == 1
         else f"The loss that is best on other data sets gets most of the best gain on each of {len(sets)}"
     )
