@@ -59,9 +59,10 @@ rule was), those of C20 and later before their runs.
 
 The intervals that decide the verdicts of a page hold at once at 95 % (in C20 the three of one data set at 94 %, in
 C23 those against one reference; C11 has none); in tables and figures an interval is one at 95 % unless its page says
-more. **Nothing is corrected across pages**: chance alone upsets a verdict
-on at most one page in twenty, so expect about one of these {n_pages} pages to be wrong somewhere. Intervals speak of
-seeds or of losses, whichever the page names; only those of C20, C21 and C23 cover other splits of classes.
+more. **Nothing is corrected across pages**: where the intervals cover what they say, chance alone upsets a verdict on
+at most one page in twenty, so expect about one of these {n_pages} pages to be wrong somewhere; losses that are alike
+make some intervals too narrow. Intervals speak of seeds or of losses, whichever the page names; only those of C20, C21
+and C23 cover other splits of classes.
 """
 #: what is said of fine-tuning while there is no page of it, and once there is one
 STAND_INS = "Heads on frozen EfficientNet-Lite0 features and a small network from scratch are cheap stand-ins"

@@ -6,6 +6,8 @@ import numpy as np
 from studies.results.records import ExportedRun
 
 #: rows of tables that nothing was trained for
+#: losses that learn a vector per class; these begin at random and, at default settings, learn no faster than the head
+CLASS_WEIGHTS = ("ArcFace", "CosFace", "N. Softmax", "Proxy-Anchor", "ProxyNCA", "SoftTriple")
 UNTRAINED = ("Frozen", "Untrained")
 #: values by method and seed
 Table = dict[str, dict[int, float]]

@@ -156,7 +156,8 @@ def _headline(runs: Sequence[ExportedRun], trained: Sequence[ExportedRun], sets:
             n_heads = max(n_heads, len(found))
     return (
         "**Raw features can beat trained heads.** EfficientNet-Lite0's 1,280 numbers as they are have more Recall@1 "
-        f"than {listed(worse['recall@1'])} of {n_heads} heads of 128, and more MAP@R than {listed(worse['map@r'])}."
+        f"than {listed(worse['recall@1'])} of {n_heads} heads of 128, and more MAP@R than {listed(worse['map@r'])}; "
+        "they are ten times as wide."
         if worse["map@r"]
         else ""
     )

@@ -109,8 +109,8 @@ def _headline(found: Mapping[str, Sequence[ExportedRun]]) -> str:
 
     return (
         f"**Choosing the epoch on the test set flatters.** The best of {MANY} epochs has {added(JUDGED, MANY)} points "
-        f"of Recall@1 more than the one that held-out classes choose by Recall@1, and {added('map@r', MANY)} more than "
-        "the one they choose by MAP@R."
+        "of Recall@1 more than the one that held-out classes choose by Recall@1, and "
+        f"{added('map@r', MANY)} more than the one they choose by MAP@R; the best of many is never worse."
     )
 
 

@@ -207,8 +207,8 @@ def _headline(sets: Sequence[_Set]) -> str:
     n_losses = max(len(last) for _, last in ends.values())
     gains = [f"{signed(over_losses(one.gains).mean)} ({SHORT[one.name]})" for one in sets]
     return (
-        f"**More training can be worse than none.** After {LONGEST} epochs {listed(below)} of {n_losses} losses are "
-        "below the untrained network. "
+        f"**Long training can undo all that a loss gains.** After {LONGEST} epochs, at settings searched for fewer, "
+        f"{listed(below)} of {n_losses} losses are below the untrained network. "
         f"Stopped early by held-out classes, they change by {listed(gains)} points over 8 epochs on average."
     )
 

@@ -9,7 +9,7 @@ from studies.results.arithmetic import at_once
 from studies.results.claims.c25_sets import finished
 from studies.results.page import SHORT, Answer, Page, Picture, Section, above, listed, table
 from studies.results.records import ExportedRun
-from studies.results.select import UNTRAINED, split_label
+from studies.results.select import CLASS_WEIGHTS, UNTRAINED, split_label
 from studies.results.variance import NAMES, Share, components, shares
 
 from fairground.reporting.drawing import Draw, Palette, colour_of, plain_axes
@@ -33,8 +33,13 @@ class _Table:
     """Scores (losses, splits, settings, seeds) of one data set, and what the best loss gains over no training."""
 
     title: str
+    losses: tuple[str, ...]
     scores: np.ndarray
     gain: float
+
+    @property
+    def without_class_weights(self) -> np.ndarray:
+        return self.scores[[loss not in CLASS_WEIGHTS for loss in self.losses]]
 
 
 def page(
@@ -47,14 +52,18 @@ def page(
     """Return the page of the runs of `STUDIES`, of C20's random splits, C14's settings beside C1's search, and C25."""
     searched = [one for name in SETS if (one := _searched(name, runs)) is not None]
     tables = [*_fixed(splits), *_settings(settings, field), *searched]
-    alike = _at_defaults(default, splits)
+    alike = [one.scores for one in _at_defaults(default, splits)]
     if not tables and not alike:
         return None
     level = at_once(len(tables) + (len(searched) >= LEAST_SETS) + bool(alike))
     found = {one.title: shares([one.scores], level=level) for one in tables}
     variances = {one.title: components([one.scores]) for one in tables}
+    without = {one.title: shares([one.without_class_weights], level=level)["loss"] for one in tables}
     if alike:
-        found[f"{len(alike)} data sets ({len(alike[0])} losses, default)"] = shares(alike, level=level)
+        over_sets = f"{len(alike)} data sets ({len(alike[0])} losses, default)"
+        found[over_sets] = shares(alike, level=level)
+        few = [one.without_class_weights for one in _at_defaults(default, splits)]
+        without[over_sets] = shares(few, level=level)["loss"]
     if len(searched) >= LEAST_SETS:
         sets = [one.scores / one.gain for one in searched]
         found["all searched sets"] = shares(sets, level=level)
@@ -78,17 +87,23 @@ def page(
             "once for the page at 95 %."
         ),
         short="; ".join(f"{title}: {_percent(one['loss'])} is the loss" for title, one in found.items()) + ".",
-        headline=_headline(found, bool(searched)),
+        headline=_headline(found, without, bool(searched)),
         answers=[
             Answer(
                 data=f"{title}: a table is mostly its losses",
                 verdict=above(one["loss"], HALF),
-                sentence=f"{_percent(one['loss'])} of the variance between rows is the loss.",
+                sentence=f"{_percent(one['loss'])} of the variance between rows is the loss"
+                + (
+                    f"; without losses that learn class weights {_percent(without[title])}."
+                    if title in without
+                    else "."
+                ),
             )
             for title, one in found.items()
         ],
         sections=[
             Section(heading="Shares of the variance", text=_shares(found)),
+            Section(heading="Without class weights", text=_without(found, without)),
             Section(heading="Standard deviations", text=_deviations(tables, variances)),
         ],
         pictures=[
@@ -105,7 +120,8 @@ def page(
         limits=[
             "Heads on frozen features: a loss moves a linear map. Fine-tuned networks may vary more by seed.",
             "At default settings a loss and its defaults are one thing: a loss whose defaults do not fit the features "
-            "is low in every table. Two kinds of settings (default, published by Musgrave et al. for CUB) tell them "
+            "is low in every table, and of several such losses an interval that leaves out one at a time says nothing. "
+            "Two kinds of settings (default, published by Musgrave et al. for CUB) tell them "
             "apart in part, searches fully.",
             "Random splits of a set share classes, so that they differ less than splits of new classes would; the "
             "standard split is another matter ([C20](c20_splits.md)).",
@@ -132,11 +148,11 @@ def _fixed(runs: Sequence[ExportedRun]) -> list[_Table]:
             scores = _scores(some, losses, asked, lambda run: run.data)
             if scores is not None:
                 title = f"{name} ({len(losses)} losses, {' or '.join(asked)})"
-                found.append(_Table(title=title, scores=scores, gain=1.0))
+                found.append(_Table(title=title, losses=tuple(losses), scores=scores, gain=1.0))
     return found
 
 
-def _at_defaults(runs: Sequence[ExportedRun], splits: Sequence[ExportedRun]) -> list[np.ndarray]:
+def _at_defaults(runs: Sequence[ExportedRun], splits: Sequence[ExportedRun]) -> list[_Table]:
     """Return C25's scores (losses, 1, 1, seeds) of every data set, in units of what its best loss gains."""
     sets = finished(runs, splits)
     if len(sets) < LEAST_SETS:
@@ -144,7 +160,10 @@ def _at_defaults(runs: Sequence[ExportedRun], splits: Sequence[ExportedRun]) -> 
     losses = sorted(next(iter(sets.values())).scores)
     tables = [np.array([list(one.scores[loss].values()) for loss in losses]) for one in sets.values()]
     gains = [scores.mean(axis=1).max() - one.start for scores, one in zip(tables, sets.values(), strict=True)]
-    return [scores[:, np.newaxis, np.newaxis] / gain for scores, gain in zip(tables, gains, strict=True)]
+    return [
+        _Table(title="", losses=tuple(losses), scores=scores[:, np.newaxis, np.newaxis] / gain, gain=gain)
+        for scores, gain in zip(tables, gains, strict=True)
+    ]
 
 
 def _settings(runs: Sequence[ExportedRun], field: Sequence[ExportedRun]) -> list[_Table]:
@@ -157,7 +176,7 @@ def _settings(runs: Sequence[ExportedRun], field: Sequence[ExportedRun]) -> list
     found += [replace(run, method=f"{run.method}, {kinds[2]}") for run in same if run.method in losses]
     scores = _scores(found, losses, kinds, lambda run: run.data, least_splits=1)
     title = f"CUB's standard split ({len(losses)} losses, also searched)"
-    return [] if scores is None else [_Table(title=title, scores=scores, gain=1.0)]
+    return [] if scores is None else [_Table(title=title, losses=tuple(losses), scores=scores, gain=1.0)]
 
 
 def _searched(name: str, runs: Sequence[ExportedRun]) -> _Table | None:
@@ -172,6 +191,7 @@ def _searched(name: str, runs: Sequence[ExportedRun]) -> _Table | None:
     untrained = np.mean([run.scores["test", METRIC] for run in some if run.method in UNTRAINED])
     return _Table(
         title=f"{SHORT[name]} ({len(losses)} losses, {len(searches)} searches)",
+        losses=tuple(losses),
         scores=scores,
         gain=float(scores.mean(axis=(1, 2, 3)).max() - untrained),
     )
@@ -208,22 +228,37 @@ def _percent(share: Share) -> str:
     return f"{100 * share.value:.0f} % [{100 * share.low:.0f}, {100 * share.high:.0f}]"
 
 
-def _headline(found: Mapping[str, Mapping[str, Share]], is_searched: bool) -> str:
+def _headline(found: Mapping[str, Mapping[str, Share]], without: Mapping[str, Share], is_searched: bool) -> str:
     """Return the finding: tables at defaults first, then what makes a table less about its losses."""
-    parts = [f"{_percent(one['loss'])} on {title}" for title, one in found.items() if PUBLISHED not in title]
+    parts = [
+        f"{_percent(one['loss'])} on {title}"
+        + (f", {100 * without[title].value:.0f} % without" if title in without else "")
+        for title, one in found.items()
+        if PUBLISHED not in title
+    ]
     open_question = "" if is_searched else " Independent searches are outstanding."
     return (
-        "**On one data set and at fixed settings, a table of losses is about its losses; beyond, less so.** Of "
-        f"the variance between its rows the loss is {listed(parts)}.{open_question}"
+        "**On one data set a table of losses is about its losses; between data sets, mostly about which losses fit "
+        "their defaults.** Of the variance between its rows the loss is, with and without the losses that learn class "
+        f"weights, {'; '.join(parts)}.{open_question}"
     )
+
+
+def _without(found: Mapping[str, Mapping[str, Share]], without: Mapping[str, Share]) -> str:
+    rows = [[title, _percent(found[title]["loss"]), _percent(one)] for title, one in without.items()]
+    note = (
+        f"{listed(CLASS_WEIGHTS)} learn a vector per class that begins at random, and most of them are low wherever "
+        "their settings are defaults. Added after the results were known; it decides nothing."
+    )
+    return f"{note}\n\n{table(['table', 'share of the loss', 'without these losses'], rows)}"
 
 
 def _shares(found: Mapping[str, Mapping[str, Share]]) -> str:
     rows = [[title, *(_cell(one[name]) for name in NAMES)] for title, one in found.items()]
     return table(["table", *NAMES], rows) + (
         "\n\nIn per cent. The share of the loss is also the correlation to expect of two tables that have only their "
-        "losses in common. Of one data set alone, loss × data set is in the loss; of one split alone, loss × split is "
-        "in the step before it. Where kinds of settings are compared, loss × search is loss × kind of settings. Of "
+        "losses in common. With one data set, loss × data set cannot be told from the loss, and with one split "
+        "neither can loss × split. Where kinds of settings are compared, loss × search is loss × kind of settings. Of "
         "several data sets, scores are shares of what the best loss gains there over the untrained network."
     )
 

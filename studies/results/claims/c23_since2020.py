@@ -18,6 +18,7 @@ from studies.results.page import (
     gain_in_words,
     listed,
     points,
+    signed,
     table,
 )
 from studies.results.records import ExportedRun
@@ -114,6 +115,8 @@ def page(runs: Sequence[ExportedRun]) -> Page | None:
             )
         ],
         limits=[
+            "The intervals pool the scatter of all rows, which is larger for the losses that score low: for those near "
+            "the top they are too wide, and *cannot tell* says less than it could.",
             "Heads of 128 dimensions on 512 principal axes of frozen features; the axes are of the first 100 classes, "
             "which random splits test in part. Gains were published for fine-tuned networks, with larger batches and, "
             "for losses of faces, with millions of classes.",
@@ -143,11 +146,17 @@ def _headline(found: _Compared, kept: Mapping[str, int]) -> str:
     largest = max(found.gain(loss, best).high for loss in found.newer)
     return (
         f"**Of {n_newer} losses published since 2020, {n_kept or 'none'} {'is' if n_kept < 2 else 'are'} shown to "
-        "beat "
-        f"{best}, an older one, under equal search.** {n_worse} are worse, {n_newer - n_kept - n_worse} undecided (at "
-        f"most {points(largest)} points better); {kept[OLDEST]} beat Contrastive of 2006, {n_below} lose to it (CUB, "
-        f"{found.scores.shape[1]} splits)."
+        f"beat {best}, an older one, under equal search.** {n_worse} are worse, {n_newer - n_kept - n_worse} "
+        f"undecided: no interval goes beyond {points(largest)} points more, and {_nearest(found, best)} comes closest; "
+        f"{kept[OLDEST]} beat Contrastive of 2006, {n_below} lose to it (CUB, {found.scores.shape[1]} splits)."
     )
+
+
+def _nearest(found: _Compared, best: str) -> str:
+    """Return the newer loss with the largest gain over the best older one, with its interval."""
+    loss = max(found.newer, key=lambda one: found.gain(one, best).mean)
+    gain = found.gain(loss, best)
+    return f"{loss} ({signed(gain.mean)} [{points(gain.low)}, {points(gain.high)}])"
 
 
 def _unfinished(runs: Sequence[ExportedRun]) -> list[str]:
