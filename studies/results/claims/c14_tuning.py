@@ -154,8 +154,8 @@ def _headline(both: Mapping[str, _Both], tables: Mapping[str, dict[str, Table]])
     return (
         f"**A short search helps some losses and harms others.** It changes them by {listed(gained)} points on "
         f"average and leaves {listed(below)} below their defaults; whether it pays on CUB, these runs cannot tell. "
-        f"Their order correlates {listed(orders)} with that at defaults; settings published for networks keep it better "
-        f"({listed(kept)})."
+        f"Their order correlates {listed(orders)} with that at defaults; settings published for networks keep it "
+        f"better ({listed(kept)})."
     )
 
 
