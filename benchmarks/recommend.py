@@ -89,7 +89,7 @@ def _row(found: dict[str, Any]) -> list[str]:
         found["limit"] + ("*" if IS_PROCESSOR_TIME else ""),
         *(_cell(theirs[name]) for name in OPPONENTS),
         str(theirs["steps"]),
-        f"**{_cell(ours['test'][ours['chosen']])}**",
+        f"**{_cell(found['judged'])}**",
         str(ours["steps"]),
         f"{ours['seconds']:.0f} s",
         ours["title"],
