@@ -100,10 +100,7 @@ def test_earlier_sessions_do_not_count_once_the_data_changed(features, tmp_path)
 
 @pytest.mark.parametrize(
     ("phase", "n_before", "sentence"),
-    [
-        ((Recommendation, "_embed"), 0, "nothing has been measured yet"),
-        ((Search, "_measure_closed"), 9, "Use the "),
-    ],
+    [((Recommendation, "_embed"), 0, "nothing has been measured yet"), ((Search, "_measure_closed"), 9, "Use the ")],
 )
 def test_ctrl_c_leaves_a_page_and_a_model_and_the_same_command_continues(
     phase, n_before, sentence, features, tmp_path, monkeypatch

@@ -25,10 +25,7 @@ SEES_ORDER = ("pairwise_cross_entropy",)
 #: the length of an embedding is part of this loss by definition
 SEES_LENGTHS = ("adaface", "magface", "sphere_face")
 #: positive and negative pairs are priced apart: where one kind is missing, the other is still there to learn from
-PRICES_PAIRS_APART = (
-    *("contrastive", "snr", "multi_similarity", "ranked_list", "cross_batch_memory"),
-    "sigmoid_pairs",
-)
+PRICES_PAIRS_APART = (*("contrastive", "snr", "multi_similarity", "ranked_list", "cross_batch_memory"), "sigmoid_pairs")
 
 
 def rotation(*, keeping_the_mean):

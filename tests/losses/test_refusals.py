@@ -87,11 +87,7 @@ REFUSED = [
     ("weighted_sum", {"settings": {"triplet.margn": 1}}, "'margn' of triplet in weighted_sum. Did you mean 'margin'"),
     ("weighted_sum", {"settings": {"triplett.margin": 1}}, "none of its losses. Did you mean 'triplet'"),
     ("weighted_sum", {"miners": {"triplett": "semihard"}}, "miners.triplett is of none .* mean 'triplet'"),
-    (
-        "weighted_sum",
-        {"miners": {"triplet": "multi_similarity"}},
-        "gives tuples that triplet does not take",
-    ),
+    ("weighted_sum", {"miners": {"triplet": "multi_similarity"}}, "gives tuples that triplet does not take"),
     ("weighted_sum", {"losses": ["torch.nn:CrossEntropyLoss"]}, "wraps fairground's own losses"),
 ]
 

@@ -7,15 +7,7 @@ import pytest
 
 from fairground.comparison.compare_values import compare_values
 from fairground.evaluation import BootstrapInterval
-from fairground.recommendation.advice import (
-    Decision,
-    UnsealedScores,
-    advice_of,
-    bars_of,
-    decide,
-    table_of,
-    verdicts_of,
-)
+from fairground.recommendation.advice import Decision, UnsealedScores, advice_of, bars_of, decide, table_of, verdicts_of
 from fairground.recommendation.methods import Method, Network, plain
 from fairground.recommendation.recommendation_folder import Measurement, Measurements
 from fairground.recommendation.request import Request

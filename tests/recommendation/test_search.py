@@ -222,10 +222,7 @@ def test_joined_networks_stay_where_they_are_better_than_one_and_the_time_of_the
 
 @pytest.mark.parametrize(
     ("speed", "why"),
-    [
-        (1.0, "they do not fit the time"),
-        (100.0, "they are not better than one network by more than the noise"),
-    ],
+    [(1.0, "they do not fit the time"), (100.0, "they are not better than one network by more than the noise")],
 )
 def test_joined_networks_are_left_out_with_a_sentence(tmp_path, speed, why):
     found, said = search_with_joined(tmp_path, spread=1.6, speed=speed)

@@ -54,10 +54,7 @@ def test_every_field_survives_json() -> None:
     assert RunRecord.from_json(changed.to_json()) == changed
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"version": 3}, {"state": "lost"}, {"epochs": [{}]}, {"spec": 3}, {"scores": None}],
-)
+@pytest.mark.parametrize("change", [{"version": 3}, {"state": "lost"}, {"epochs": [{}]}, {"spec": 3}, {"scores": None}])
 def test_what_is_not_a_record_is_refused(change: dict[str, object]) -> None:
     plain = json.loads(make_record(epochs=2).to_json())
     with pytest.raises(StoreError):
