@@ -144,9 +144,10 @@ def _headline(found: _Compared, kept: Mapping[str, int]) -> str:
     n_kept, n_worse = kept[best], verdicts.count("the opposite holds")
     n_below = list(found.verdicts(OLDEST).values()).count("the opposite holds")
     largest = max(found.gain(loss, best).high for loss in found.newer)
+    full = {"MS": "multi-similarity (MS)"}.get(best, best)
     return (
         f"**Of {n_newer} losses published since 2020, {n_kept or 'none'} {'is' if n_kept < 2 else 'are'} shown to "
-        f"beat {best}, an older one, under equal search.** {n_worse} are worse, {n_newer - n_kept - n_worse} "
+        f"beat {full}, an older one, under equal search.** {n_worse} are worse, {n_newer - n_kept - n_worse} "
         f"undecided: no interval goes beyond {points(largest)} points more, and {_nearest(found, best)} comes closest; "
         f"{kept[OLDEST]} beat Contrastive of 2006, {n_below} lose to it (CUB, {found.scores.shape[1]} splits)."
     )
