@@ -94,14 +94,19 @@ def test_a_difference_and_its_standard_error_by_hand():
         ([0.5, 0.5, 0.5, 0.5], [0.5, 0.5, 0.5, 0.5], FROZEN),
         ([0.6, 0.6, 0.6, 0.6], [0.5, 0.5, 0.5, 0.5], CLOSED),
         ([0.6, 0.6, 0.6, 0.6], [0.7, 0.7, 0.7, 0.7], TRAINED),
-        # Half of an error of 0.05 / sqrt(4) is 0.0125: four classes that agree do not prove a difference of 0.01.
-        ([0.51, 0.51, 0.51, 0.51], [0.5, 0.5, 0.5, 0.5], FROZEN),
-        # Better by 0.025, its error hypot(0.171, 0.05) / 2 = 0.089.
+        # Better in the mean, but by less than half a standard error: 0.025 against 0.085.
         ([0.6, 0.6, 0.6, 0.6], [0.4, 0.7, 0.8, 0.6], CLOSED),
     ],
 )
 def test_a_method_replaces_a_simpler_one_by_more_than_half_a_standard_error(closed, trained, expected):
     found = measured([(FROZEN, [0.5] * 4), (CLOSED, closed), (TRAINED, trained)])
+    assert found.chosen().label == expected.label
+
+
+@pytest.mark.parametrize(("n_classes", "expected"), [(12, CLOSED), (11, FROZEN)])
+def test_few_classes_that_agree_prove_nothing(n_classes, expected):
+    # half of an error of 0.05 / sqrt(4) is 0.0125
+    found = measured([(FROZEN, [0.5] * 4), (CLOSED, [0.51] * 4)], n_classes=n_classes)
     assert found.chosen().label == expected.label
 
 

@@ -2,10 +2,10 @@
 
 Formula
     d_c(a, b) = rank of method a - rank of method b on validation class c, over the folds that both were measured on
-    a replaces b if mean(d) > k sqrt((sd(d)^2 + s^2) / n), n classes: a few that agree by chance prove nothing, so that
-    s = 0.05 is added to what their scatter says. k = 1/2, because what costs more is worth more as a rule, and is
-    trained longer and on more classes in the end than where it is judged; k = 3 for a network that learns from
-    fewer than 12 classes, which learns these and often forgets what tells others apart.
+    a replaces b if mean(d) > k sqrt((sd(d)^2 + s^2) / n), n classes, k = 1/2 and s = 0, because what costs more is
+    worth more as a rule, and is trained longer and on more classes in the end than where it is judged.
+    With fewer than 12 classes to learn from, s = 0.05, because a few classes that agree by chance prove nothing, and
+    k = 3 for networks, which learn these classes and often forget what tells others apart.
     Methods challenge in this order: frozen, closed forms, heads, networks; within each the best by rank.
 """
 
@@ -24,7 +24,7 @@ KINDS: tuple[Trains, ...] = ("nothing", "head", "network")
 #: standard errors by which a method has to be better than a simpler one, and where a network learns from few classes
 ENOUGH_ERRORS, ENOUGH_WHERE_FEW = 0.5, 3.0
 FEW_CLASSES = 12
-#: deviation of a difference between classes, on top of the measured one
+#: deviation of a difference between classes, on top of the measured one, where there are few
 DEVIATION = 0.05
 
 
@@ -69,9 +69,9 @@ class Choice:
 
     def replaces(self, a: Method, b: Method) -> bool:
         """Tell whether a is better than b, which is simpler, by enough."""
-        mean, error = self.difference(a, b, DEVIATION)
-        is_few = a.trains == "network" and len(self.folds.classes) < FEW_CLASSES
-        return mean > (ENOUGH_WHERE_FEW if is_few else ENOUGH_ERRORS) * error
+        is_few = len(self.folds.classes) < FEW_CLASSES
+        mean, error = self.difference(a, b, DEVIATION if is_few else 0.0)
+        return mean > (ENOUGH_WHERE_FEW if is_few and a.trains == "network" else ENOUGH_ERRORS) * error
 
     def _is_about_as_good(self, a: Method, b: Method) -> bool:
         mean, error = self.difference(b, a)
