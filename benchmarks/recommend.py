@@ -121,10 +121,10 @@ def _means(limit: str, rows: list[list[str]]) -> list[str]:
     cells = []
     for name in OPPONENTS:
         gains = ours - [_numbers(row[HEADER.index(name)]) for row in rows]
-        errors = gains.std(axis=0, ddof=1) / np.sqrt(len(rows)) if len(rows) > 1 else [float("nan")] * len(METRICS)
-        cells.append(
-            " / ".join(f"{mean:+.1f} ± {error:.1f}" for mean, error in zip(gains.mean(0), errors, strict=True))
-        )
+        errors = [""] * len(METRICS)
+        if len(rows) > 1:
+            errors = [f" ± {error:.1f}" for error in gains.std(axis=0, ddof=1) / np.sqrt(len(rows))]
+        cells.append(" / ".join(f"{mean:+.1f}{error}" for mean, error in zip(gains.mean(0), errors, strict=True)))
     return [limit, str(len(rows)), *cells]
 
 
