@@ -82,6 +82,9 @@ def test_more_time_that_is_short_leaves_a_longer_training_as_it_is(tmp_path):
     assert again == first
     assert folder_again.plan["weights_sha256"] == folder.plan["weights_sha256"]
     assert folder_again.plan["n_openings"] == 1
+    longer, folder_last = recommended_of_features(tmp_path, progress_of(60.0), n_noise=8, spread=0.8)
+    assert folder_last.plan["n_openings"] == 2
+    assert longer["chosen"] != first["chosen"] or longer["steps"] >= first["steps"]
 
 
 def test_a_network_is_trained_on_all_seen_classes_at_least_as_long_and_made_again(photos, tmp_path, monkeypatch):

@@ -61,8 +61,8 @@ class Recommendation:
         self.test = advice.UnsealedScores()
         self.benches: dict[str, Workbench] = {}
         self.search: Search | None = None
-        #: images per second through the frozen network
-        self.speed = 0.0
+        #: images per second through the frozen network, and seconds per step of the final training
+        self.speed = self.step_seconds = 0.0
 
     @cached_property
     def network(self) -> Network:
@@ -185,13 +185,17 @@ class Recommendation:
 
     def _is_answered(self) -> bool:
         """Tell whether an earlier session trained what is chosen now, for longer than there is time for here."""
-        plan, method = self.folder.plan, self.decision.chosen
-        if method.trains == "nothing" or plan["result"] is None or plan["result"]["is_stopped"]:
-            return False
-        earlier, spec = AdaptationSpec.from_plain(plan["adaptation"]), self._spec_of(method)
+        n = self._earlier_steps(self.decision.chosen)
+        return n > 0 and n * self.folder.plan["step_seconds"] > self.budget.left("final")
+
+    def _earlier_steps(self, method: Method) -> int:
+        """Return how long the model of an earlier answer was trained, if it was trained by this method."""
+        plan, spec = self.folder.plan, self._spec_of(method)
+        if plan["result"] is None or plan["result"]["is_stopped"]:
+            return 0
+        earlier = AdaptationSpec.from_plain(plan["adaptation"])
         is_same = replace(earlier, steps=spec.steps) == spec and plan["rows"] == np.sort(self.rows).tolist()
-        each = self.search.step_seconds.get(method.training, np.inf) if self.search else np.inf
-        return is_same and earlier.steps * each > self.budget.left("final")
+        return earlier.steps if is_same else 0
 
     def _spec_of(self, method: Method) -> AdaptationSpec:
         return method.spec(self.request.base, self.request.seed)
@@ -206,7 +210,7 @@ class Recommendation:
             return self._train_on_all(self.decision.chosen)
 
     def _train_on_all(self, method: Method) -> tuple[AdaptedModel, AdaptationSpec]:
-        """Train a method at least as long as it was judged; one that still improved as long as there is time."""
+        """Train at least as long as the method was judged or trained before; if it still improved, as time allows."""
         spec = self._spec_of(method)
         bench = self.bench_of(method)
         if method.trains == "network" and not method.is_on_maps:
@@ -216,13 +220,14 @@ class Recommendation:
         verb = "writing" if method.trains == "nothing" else "training"
         self.progress.news(f"{verb} the model to hand over: {method.title}")
         with torch_threads(_threads(spec)):
-            training = Adaptation(bench, spec, rows)
-            most = method.steps
+            training, begun = Adaptation(bench, spec, rows), self.budget.used()
+            most = least = max(method.steps, self._earlier_steps(method))
             if method.trains == "network" and self.decision.still_improves:
                 most *= MOST_LONGER
-            while training.steps < most and (training.steps < method.steps or self.budget.left("final") > 0):
+            while training.steps < most and (training.steps < least or self.budget.left("final") > 0):
                 self.progress.doing(f"final training: step {training.steps}")
                 training.step()
+            self.step_seconds = (self.budget.used() - begun) / max(training.steps, 1)
             spec = replace(spec, steps=training.steps)
             return training.finished(spec.run.head), spec
 
@@ -292,6 +297,7 @@ class Recommendation:
             "adaptation": to_plain(spec),
             "rows": np.sort(self.rows).tolist(),
             "threads": _threads(spec),
+            "step_seconds": round(self.step_seconds, 4),
             "device": self.device.type,
             "weights_sha256": write_model(model, self.folder.model).weights_sha256,
         }

@@ -19,7 +19,7 @@ from fairground.records import Content, changes_in
 from fairground.spec.run_and_method_names import NAME_LENGTH, canonical_json
 
 #: what plan.json holds before the first session
-_NEW = {"spent": 0.0, "n_openings": 0, "network": None, "result": None}
+_NEW = {"spent": 0.0, "n_openings": 0, "network": None, "result": None, "step_seconds": 0.0}
 
 
 class RecommendationFolder:
